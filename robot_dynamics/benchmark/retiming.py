@@ -31,7 +31,7 @@ DENSE = 20
 
 
 @dataclass(frozen=True)
-class Row:
+class RetimingRow:
     """Result of one method.
 
     Attributes:
@@ -51,7 +51,7 @@ class Row:
     note: str = ""
 
 
-def compare(chain: KinematicChain | None, rounds: int, intervals: int, seed: int = 1) -> list[Row]:
+def compare(chain: KinematicChain | None, rounds: int, intervals: int, seed: int = 1) -> list[RetimingRow]:
     """Results of all methods for a path through random waypoints.
 
     Args:
@@ -97,12 +97,14 @@ def compare(chain: KinematicChain | None, rounds: int, intervals: int, seed: int
     rows = []
     for name, (model, run) in methods.items():
         if isinstance(run, str):
-            rows.append(Row(name, note=run))
+            rows.append(RetimingRow(name, note=run))
             continue
         set_up, solve = np.min(np.array(times[name]), axis=0)
         s, x = results[name]
         duration = float((2.0 * np.diff(s) / (np.sqrt(x[:-1]) + np.sqrt(x[1:]))).sum())
-        rows.append(Row(name, set_up or np.nan, solve, duration, _largest(model, spline, s, x, limits)))
+        rows.append(
+            RetimingRow(name, set_up or np.nan, solve, duration, _largest(model, spline, s, x, limits))
+        )
     return rows
 
 
@@ -241,7 +243,7 @@ def _toppra(
     return run
 
 
-def table(rows: list[Row], name: str, intervals: int) -> str:
+def table(rows: list[RetimingRow], name: str, intervals: int) -> str:
     """The results as text."""
     lines = [
         f"{name}, about {intervals} intervals; times are the shortest of this run's rounds",

@@ -16,7 +16,7 @@ from robot_dynamics.errors import ParameterError
 from robot_dynamics.inputs.files import check_folder
 
 if TYPE_CHECKING:
-    from robot_dynamics.ros.demo.outcome import Outcome
+    from robot_dynamics.ros.demo.outcome import DemoOutcome
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -95,7 +95,7 @@ def run(arguments: argparse.Namespace) -> int:
     return 0 if outcome.passed else 1
 
 
-def _identification(arguments: argparse.Namespace, progress: ProgressLine) -> Outcome:
+def _identification(arguments: argparse.Namespace, progress: ProgressLine) -> DemoOutcome:
     if arguments.view or arguments.realtime:
         raise ParameterError("demo identification runs in lockstep, without --view and --realtime")
     from robot_dynamics.ros.demo import identification

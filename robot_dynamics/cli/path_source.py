@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from robot_dynamics.cli import streams
-from robot_dynamics.cli.state_table import ACCELERATION, POSITION, VELOCITY, Columns
+from robot_dynamics.cli.state_table import ACCELERATION, POSITION, VELOCITY, StateColumns
 from robot_dynamics.control.shape import waypoint_spline
 from robot_dynamics.control.spline import QuinticSpline
 from robot_dynamics.control.waypoints import (
@@ -95,7 +95,7 @@ def read_path(path: str, joint_names: Sequence[str], topic: str | None = None) -
 
 
 def _of_lines(lines: Any, joint_names: Sequence[str], source: str) -> JointPath:
-    table = Columns.of(lines, joint_names, source)
+    table = StateColumns.of(lines, joint_names, source)
     columns = table.places
     missing = [name for name in joint_names if (name, POSITION) not in columns]
     if missing or ("time", "") not in columns:

@@ -45,7 +45,7 @@ class StateTable:
 
 
 @dataclass(frozen=True)
-class Columns:
+class StateColumns:
     """CSV text whose first row has been read.
 
     Attributes:
@@ -62,7 +62,7 @@ class Columns:
     _rows: Iterator[tuple[int, list[str]]]
 
     @classmethod
-    def of(cls, lines: Iterable[str], joint_names: Sequence[str], source: str) -> Columns:
+    def of(cls, lines: Iterable[str], joint_names: Sequence[str], source: str) -> StateColumns:
         """Read the first row.
 
         Raises:
@@ -98,7 +98,7 @@ def read_states(lines: Iterable[str], joint_names: Sequence[str], source: str) -
         StateError: a missing joint, a repeated column, a short or long row, or an entry that is not a finite
             number; the message names the line and the column.
     """
-    table = Columns.of(lines, joint_names, source)
+    table = StateColumns.of(lines, joint_names, source)
     columns = table.places
     missing = [name for name in joint_names if (name, POSITION) not in columns]
     if missing:
@@ -140,7 +140,7 @@ def read_states(lines: Iterable[str], joint_names: Sequence[str], source: str) -
 def _assigned(
     header: Sequence[str], joint_names: Sequence[str]
 ) -> tuple[dict[tuple[str, str], int], list[str]]:
-    """Places and names of the ignored columns, as :class:`Columns` has them."""
+    """Places and names of the ignored columns, as :class:`StateColumns` has them."""
     names: dict[str, tuple[str, str]] = {TIME: (TIME, ""), **{name: (name, "") for name in WRENCH}}
     for joint in joint_names:
         for quantity in (POSITION, VELOCITY, ACCELERATION):

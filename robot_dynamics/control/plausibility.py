@@ -54,7 +54,7 @@ class PlausibilityParameters:
 
 
 @dataclass(frozen=True)
-class Bounds:
+class PlausibilityBounds:
     """The limits in force for one machine, ready for the cycle; infinite where there is none.
 
     Attributes:
@@ -74,9 +74,11 @@ class Bounds:
     stamp_step: float
 
     @staticmethod
-    def of(parameters: PlausibilityParameters, effort_limits: Array, velocity_limits: Array) -> Bounds:
+    def of(
+        parameters: PlausibilityParameters, effort_limits: Array, velocity_limits: Array
+    ) -> PlausibilityBounds:
         """The bounds of a machine with these limits (n,), infinite where it has none."""
-        return Bounds(
+        return PlausibilityBounds(
             effort=effort_limits,
             effort_step=parameters.max_effort_step * effort_limits,
             velocity=parameters.max_velocity_factor * velocity_limits,

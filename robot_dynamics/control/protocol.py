@@ -59,7 +59,7 @@ class Command:
         return np.asarray(self.effort != self.unlimited)
 
 
-class Trajectory(Protocol[R_co]):
+class FollowedTrajectory(Protocol[R_co]):
     """References over a span of time, at rest after its end."""
 
     @property
@@ -102,7 +102,7 @@ class Planned(Generic[R]):
         epoch: of the departure for which it was planned.
     """
 
-    trajectory: Trajectory[R]
+    trajectory: FollowedTrajectory[R]
     epoch: int
 
 
@@ -155,7 +155,7 @@ class Controller(Plannable[R], Protocol[R]):
     def hold(self) -> None:
         """Stop following and hold where the machine is."""
 
-    def follows(self, trajectory: Trajectory[R]) -> bool:
+    def follows(self, trajectory: FollowedTrajectory[R]) -> bool:
         """True if ``trajectory`` is being followed, or will be from its start on."""
 
     def departure(self, start: float | None, allowance: float = 0.0) -> PlanStart[R]:

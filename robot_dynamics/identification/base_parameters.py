@@ -20,7 +20,7 @@ _STATES = 60
 
 
 @dataclass(frozen=True)
-class Base:
+class RegroupedBase:
     """Combinations of parameters that the efforts depend on.
 
     Attributes:
@@ -32,7 +32,7 @@ class Base:
     grouping: Array
 
 
-def base_of(regressor: Array) -> Base:
+def base_of(regressor: Array) -> RegroupedBase:
     """The base parameters of a regressor (M, p) at states that excite everything."""
     from scipy.linalg import qr
 
@@ -48,12 +48,12 @@ def base_of(regressor: Array) -> Base:
     grouping[np.arange(rank), order[:rank]] = 1.0
     grouping[:, order[rank:]] = weights * size[order[rank:]] / size[order[:rank], None]
     grouping[:, np.isinf(scale)] = 0.0
-    return Base(tuple(int(k) for k in order[:rank]), grouping)
+    return RegroupedBase(tuple(int(k) for k in order[:rank]), grouping)
 
 
 def structure(
     chain: KinematicChain, gravity: tuple[float, float, float], law: FrictionLaw | None = None
-) -> tuple[Base, NDArray[np.bool_]]:
+) -> tuple[RegroupedBase, NDArray[np.bool_]]:
     """Base parameters of all columns, and which drive parameters (7 n,) cannot be told from the links'."""
     draw = np.random.default_rng(0)
     q, qd, qdd = draw.uniform(-3.0, 3.0, (3, _STATES, chain.dof))
@@ -77,11 +77,11 @@ def structure(
     columns = [kept[k] for k in part.columns]
     alike = links + np.flatnonzero(held)
     grouping[:, alike] = np.linalg.lstsq(matrix[:, columns], matrix[:, alike], rcond=None)[0]
-    return Base(tuple(columns), grouping), held
+    return RegroupedBase(tuple(columns), grouping), held
 
 
 def less_known(
-    base: Base, parameters: Array, deviations: Array, names: Sequence[str], links: int
+    base: RegroupedBase, parameters: Array, deviations: Array, names: Sequence[str], links: int
 ) -> tuple[str, ...]:
     """Combinations that the data leave as uncertain as a body's own size: the unit of the log-det prior."""
     spread = np.zeros((len(parameters), len(parameters)))

@@ -50,7 +50,7 @@ _SETTINGS = ("column", "unit", "sign", "offset", "reduction", "gain", "gain_devi
 
 
 @dataclass(frozen=True)
-class Source:
+class LogSource:
     """Source of a joint's signal: value · factor + offset.
 
     Attributes:
@@ -67,7 +67,7 @@ class Source:
 
 
 @dataclass(frozen=True)
-class Columns:
+class LogColumns:
     """Content of a mapping file.
 
     Attributes:
@@ -83,13 +83,13 @@ class Columns:
     separator: str | None
     skip: int
     header: bool
-    time: Source | None
+    time: LogSource | None
     rate: float
-    joints: Mapping[str, Mapping[str, Source]]
+    joints: Mapping[str, Mapping[str, LogSource]]
     coupling: Array
 
 
-def read_columns(path: str, joint_names: Sequence[str]) -> Columns:
+def read_columns(path: str, joint_names: Sequence[str]) -> LogColumns:
     """The mapping in a file.
 
     Args:
@@ -102,7 +102,7 @@ def read_columns(path: str, joint_names: Sequence[str]) -> Columns:
     return columns_of(read_yaml(path, "mapping file", LogError), path, joint_names)
 
 
-def columns_of(document: Mapping[str, Any], path: str, joint_names: Sequence[str]) -> Columns:
+def columns_of(document: Mapping[str, Any], path: str, joint_names: Sequence[str]) -> LogColumns:
     """The mapping in a document; arguments and errors as of `read_columns`."""
     given = _Section(path, document, ("rows", "time", "joints", "coupling"))
     form = given.section("rows", ("separator", "skip", "header"))
@@ -130,7 +130,7 @@ def columns_of(document: Mapping[str, Any], path: str, joint_names: Sequence[str
     header = form.values.get("header", True)
     if not isinstance(header, bool):
         raise LogError(f"{path}: rows: header is {quoted(header)}; it must be true or false")
-    return Columns(
+    return LogColumns(
         SEPARATORS[separator], int(skip), header, time, rate, sources, _coupling(given, tuple(joint_names))
     )
 
@@ -226,7 +226,7 @@ class _Section:
             raise LogError(f"{self.path}: {name} is {quoted(value)}; choices are {shown(*choices)}")
         return str(value)
 
-    def source(self, kind: str) -> Source:
+    def source(self, kind: str) -> LogSource:
         """Place of a signal."""
         column = self.values.get("column")
         if column is None or column == UNKNOWN or isinstance(column, bool | list | Mapping):
@@ -250,10 +250,10 @@ class _Section:
             raise LogError(f"{self.path}: gain_deviation is {deviation:g}; it must not be negative")
         name = str(int(column)) if isinstance(column, int | float) else str(column)
         relative = deviation / abs(self.number("gain", 1.0)) if kind == "effort" else 0.0
-        return Source(name, factor / reduction, self.number("offset", 0.0), relative)
+        return LogSource(name, factor / reduction, self.number("offset", 0.0), relative)
 
 
-def read_mapped(lines: Iterable[str], columns: Columns, source: str) -> Log:
+def read_mapped(lines: Iterable[str], columns: LogColumns, source: str) -> Log:
     """The motion in the lines of a text file.
 
     Raises:
@@ -278,7 +278,7 @@ def read_mapped(lines: Iterable[str], columns: Columns, source: str) -> Log:
         entries.extend(row)
     values = np.frombuffer(entries).reshape(-1, len(header))
 
-    def taken(part: Source | None) -> Array:
+    def taken(part: LogSource | None) -> Array:
         if part is None:
             return np.full(len(values), np.nan)
         return np.asarray(part.factor * values[:, places[part.column]] + part.offset)
@@ -303,7 +303,7 @@ def _complete(reader: Iterator[tuple[int, list[str]]], width: int) -> Iterator[t
         yield before
 
 
-def mapped_log(log: Log, columns: Columns) -> Log:
+def mapped_log(log: Log, columns: LogColumns) -> Log:
     """A log of a bag whose columns are called JOINT.position, JOINT.velocity and JOINT.effort."""
     parts = {}
     for kind, values in (("position", log.q), ("velocity", log.qd), ("effort", log.effort)):
@@ -318,12 +318,12 @@ def mapped_log(log: Log, columns: Columns) -> Log:
     return _joints(mapped, columns)
 
 
-def names_in_bag(columns: Columns) -> tuple[str, ...]:
+def names_in_bag(columns: LogColumns) -> tuple[str, ...]:
     """The names that joints have in a bag, from columns such as ``left_elbow.position``."""
     return tuple(signals["position"].column.removesuffix(".position") for signals in columns.joints.values())
 
 
-def _joints(motors: Log, columns: Columns) -> Log:
+def _joints(motors: Log, columns: LogColumns) -> Log:
     """The motion of joints from that of the motors that move them."""
     coupling = columns.coupling
     efforts = np.linalg.solve(coupling.T, motors.effort.T).T

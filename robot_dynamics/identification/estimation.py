@@ -9,14 +9,14 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from robot_dynamics.identification.base_parameters import Base, structure
+from robot_dynamics.identification.base_parameters import RegroupedBase, structure
 from robot_dynamics.identification.friction import DRIVE_COLUMNS, FrictionLaw, generators
 from robot_dynamics.identification.friction_choice import chosen_law
 from robot_dynamics.identification.improvement import groups_of, groups_to_keep
 from robot_dynamics.identification.inertial import COUNT
 from robot_dynamics.identification.least_squares import Equations, robust_equations
 from robot_dynamics.identification.link_boxes import LinkBox, link_boxes
-from robot_dynamics.identification.physical import Drives, Estimate, physical_estimate
+from robot_dynamics.identification.physical import DriveInertias, Estimate, physical_estimate
 from robot_dynamics.identification.result import earth_or_none
 from robot_dynamics.identification.runs import Options, Run
 from robot_dynamics.identification.uncertainty import posterior_covariance
@@ -104,13 +104,13 @@ class Estimation:
             return self.offset_share
         return float(np.clip(np.sqrt(np.sum(shares**2) / told), LEAST_OFFSET, MOST_OFFSET))
 
-    def drives(self, kept: Collection[str] = ()) -> Drives:
+    def drives(self, kept: Collection[str] = ()) -> DriveInertias:
         """The possible drives, where those of the joints ``kept`` are as described."""
         known = self.fixed.copy()
         for j, name in enumerate(self.chain.joint_names):
             if name in kept:
                 known[j : self.chain.dof * (len(DRIVE_COLUMNS) - 1) : self.chain.dof] = True
-        return Drives(*generators(self.law, known, self.prior[self.links :], self.offsets))
+        return DriveInertias(*generators(self.law, known, self.prior[self.links :], self.offsets))
 
     def solved(self, kept: Collection[str] = (), weight: float | None = None) -> Estimate:
         """The estimate with the links and joints ``kept`` as described; see `physical_estimate`."""
@@ -150,7 +150,9 @@ class Estimation:
         return (self.solved(kept, weight=found.prior_weight) if kept else found), kept
 
 
-def equations_without(runs: Sequence[Run], blocks: list[Array], base: Base, known: Array) -> Equations:
+def equations_without(
+    runs: Sequence[Run], blocks: list[Array], base: RegroupedBase, known: Array
+) -> Equations:
     """Whitened equations of runs with the regressors ``blocks``, weighted without what is ``known`` (p,)."""
     efforts = [run.effort - block @ known for run, block in zip(runs, blocks, strict=True)]
     equations = robust_equations(
@@ -177,7 +179,7 @@ class Equated:
     """
 
     law: FrictionLaw
-    base: Base
+    base: RegroupedBase
     held: NDArray[np.bool_]
     estimation: Estimation
 

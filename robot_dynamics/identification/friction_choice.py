@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from robot_dynamics.identification.base_parameters import Base
+from robot_dynamics.identification.base_parameters import RegroupedBase
 from robot_dynamics.identification.friction import SPEEDS, FrictionLaw
 from robot_dynamics.identification.least_squares import robust_fit
 from robot_dynamics.identification.runs import Run
@@ -25,7 +25,7 @@ LEAST_LOAD_GAIN, MOST_LOAD_LOSS = 0.02, 1.0 / 3.0
 """The same for friction that grows with the load, whose sign and size are checked besides."""
 
 
-def chosen_law(runs: Sequence[Run], base: Base, load: bool = False) -> FrictionLaw:
+def chosen_law(runs: Sequence[Run], base: RegroupedBase, load: bool = False) -> FrictionLaw:
     """The law that runs ask for, by cross-validation of weighted least squares.
 
     Joint by joint, friction that grows with the load is taken in, then Stribeck's term at each of SPEEDS, and
@@ -97,7 +97,7 @@ def _better(
 class _Trials:
     """Squared errors of any choice of columns, from products that are made once."""
 
-    def __init__(self, runs: Sequence[Run], base: Base) -> None:
+    def __init__(self, runs: Sequence[Run], base: RegroupedBase) -> None:
         count = runs[0].effort.shape[1]
         plain = FrictionLaw.plain(count, runs[0].drives.coupling)
         regressor = np.concatenate([run.regressor(plain) for run in runs])[:, :, list(base.columns)]

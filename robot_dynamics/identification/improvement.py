@@ -22,7 +22,7 @@ from robot_dynamics.identification.inertial import (
     parameters_of_pseudo_inertia,
 )
 from robot_dynamics.identification.least_squares import Equations
-from robot_dynamics.identification.physical import Drives, prior_pseudo_inertia
+from robot_dynamics.identification.physical import DriveInertias, prior_pseudo_inertia
 from robot_dynamics.model.chain import KinematicChain
 from robot_dynamics.spatial import Array
 
@@ -56,7 +56,7 @@ class Group:
 def groups_to_keep(
     equations: Equations,
     links: Array,
-    drives: Drives,
+    drives: DriveInertias,
     weight: float,
     workspace: Array,
     groups: Sequence[Group],
@@ -100,7 +100,7 @@ class _Linear:
     """The programme of `physical_estimate` without its inequalities, to second order in the links."""
 
     def __init__(
-        self, equations: Equations, links: Array, drives: Drives, weight: float, workspace: Array
+        self, equations: Equations, links: Array, drives: DriveInertias, weight: float, workspace: Array
     ) -> None:
         split = links.size
         matrix = np.column_stack([equations.matrix[:, :split], equations.matrix[:, split:] @ drives.matrix])
@@ -159,7 +159,7 @@ class _Linear:
         )
 
 
-def groups_of(chain: KinematicChain, prior: Array, drives: Drives) -> list[Group]:
+def groups_of(chain: KinematicChain, prior: Array, drives: DriveInertias) -> list[Group]:
     """A group for each moving link of ``chain``, and for each drive that the law of friction can describe.
 
     Args:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from robot_dynamics.identification.base_parameters import Base
+from robot_dynamics.identification.base_parameters import RegroupedBase
 from robot_dynamics.spatial import Array
 
 OUTLIER = 3.0
@@ -43,7 +43,7 @@ class Equations:
 def robust_equations(
     blocks: list[Array],
     efforts: list[Array],
-    base: Base,
+    base: RegroupedBase,
     counts: list[NDArray[np.bool_]] | None = None,
     nuisance: list[Array] | None = None,
     doubts: list[Array] | None = None,
@@ -147,7 +147,7 @@ def correlation_time(residual: Array) -> float:
     return max(1.0, 1.0 + 2.0 * float(np.sum(correlation[1:last])))
 
 
-def solve_base(equations: Equations, base: Base) -> tuple[Array, Array]:
+def solve_base(equations: Equations, base: RegroupedBase) -> tuple[Array, Array]:
     """Base parameters (b,) by least squares, and their covariance (b, b).
 
     A combination that the data do not determine has a very large variance, never none.

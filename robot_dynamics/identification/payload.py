@@ -9,11 +9,11 @@ import numpy as np
 
 from robot_dynamics.errors import ParameterError
 from robot_dynamics.identification import inertial
-from robot_dynamics.identification.base_parameters import Base
+from robot_dynamics.identification.base_parameters import RegroupedBase
 from robot_dynamics.identification.friction import FrictionLaw
 from robot_dynamics.identification.least_squares import robust_equations, solve_base
 from robot_dynamics.identification.link_boxes import LinkBox
-from robot_dynamics.identification.physical import Drives, physical_estimate
+from robot_dynamics.identification.physical import DriveInertias, physical_estimate
 from robot_dynamics.identification.result import Identification, earth_or_none
 from robot_dynamics.identification.runs import Options, Run, comparisons, drives_of
 from robot_dynamics.identification.uncertainty import Knowledge
@@ -56,8 +56,8 @@ def identify_payload(
     for k, matrix in enumerate(moved):
         own = slice(inertial.COUNT * k, inertial.COUNT * (k + 1))
         to_links[own, own] = matrix
-    own_base = Base(tuple(range(len(columns))), np.eye(len(columns)))
-    nothing = Drives(np.zeros(0), np.zeros((0, 0)), np.zeros(0), np.zeros(0))
+    own_base = RegroupedBase(tuple(range(len(columns))), np.eye(len(columns)))
+    nothing = DriveInertias(np.zeros(0), np.zeros((0, 0)), np.zeros(0), np.zeros(0))
     guess = np.tile(inertial.parameters_of(GUESS), (len(tips), 1))
     bodies = prior[: inertial.COUNT * len(chain.joints)].copy()
     # Friction that grows with the load depends on the payload.
@@ -86,7 +86,7 @@ def identify_payload(
         parameters[place] = inertial.parameters_of(body)
     grouping = np.zeros((len(columns), len(prior)))
     grouping[np.arange(len(columns)), columns] = 1.0
-    base = Base(tuple(columns.tolist()), grouping)
+    base = RegroupedBase(tuple(columns.tolist()), grouping)
     return Identification(
         prior=chain,
         chain=replace(chain, joints=tuple(joints)),

@@ -40,7 +40,7 @@ _INSIDE = 1e-6
 
 
 @dataclass(frozen=True)
-class Drives:
+class DriveInertias:
     """The possible parameters that are no link's, the last of all columns: given + matrix · z, z ≥ lower.
 
     Attributes:
@@ -90,7 +90,7 @@ def physical_estimate(
     equations: Equations,
     links: Array,
     boxes: Sequence[LinkBox],
-    drives: Drives,
+    drives: DriveInertias,
     weight: float | None = None,
     typical_mass: float | None = None,
 ) -> Estimate:
@@ -133,7 +133,7 @@ class _Program:
     """The programme in whitened unknowns X with P = L X Lᵀ, where the description has P = L Lᵀ and X = 1."""
 
     def __init__(
-        self, equations: Equations, priors: list[Array], boxes: Sequence[LinkBox], drives: Drives
+        self, equations: Equations, priors: list[Array], boxes: Sequence[LinkBox], drives: DriveInertias
     ) -> None:
         try:
             import cvxpy as untyped_cvxpy
@@ -291,7 +291,7 @@ class _Program:
         return 0.5 * found.cost + found.weight * found.divergence + 0.5 * spread
 
 
-def _refitted_drives(equations: Equations, parameters: Array, drives: Drives) -> Array:
+def _refitted_drives(equations: Equations, parameters: Array, drives: DriveInertias) -> Array:
     """The drives' parameters by bounded least squares beside the links that were found."""
     from scipy.optimize import lsq_linear
 

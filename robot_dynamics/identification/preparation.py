@@ -25,7 +25,7 @@ from robot_dynamics.identification.logs import Log
 from robot_dynamics.identification.regressor import inertial_regressor
 from robot_dynamics.identification.result import earth_or_none
 from robot_dynamics.identification.runs import Options, Run, drives_given
-from robot_dynamics.identification.signals import EDGE, Motion, filtered
+from robot_dynamics.identification.signals import EDGE, MeasuredMotion, filtered
 from robot_dynamics.identification.timing import (
     MOST_CUTOFF,
     RATE_SHARE,
@@ -54,7 +54,7 @@ class _Segment:
     """
 
     log: Log
-    motion: Motion
+    motion: MeasuredMotion
     links: Array
     drives: DriveSignals
     carried: Array

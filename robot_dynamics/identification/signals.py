@@ -61,7 +61,7 @@ class LowPass:
 
 
 @dataclass(frozen=True)
-class Motion:
+class MeasuredMotion:
     """A filtered run on an even grid of times.
 
     Attributes:
@@ -120,7 +120,7 @@ def filtered(
     saturated: NDArray[np.bool_] | None = None,
     delay: float = 0.0,
     interpolated: bool = False,
-) -> Motion:
+) -> MeasuredMotion:
     """The motion of a log below ``cutoff`` [Hz].
 
     Args:
@@ -162,7 +162,7 @@ def filtered(
     low_pass = LowPass(cutoff, period)
     q = low_pass(position)
     spline = make_interp_spline(time, q, k=5)
-    return Motion(
+    return MeasuredMotion(
         log.source,
         time,
         q,

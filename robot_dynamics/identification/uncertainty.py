@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from robot_dynamics.identification import inertial
-from robot_dynamics.identification.base_parameters import Base
+from robot_dynamics.identification.base_parameters import RegroupedBase
 from robot_dynamics.identification.friction import DRIVE_COLUMNS, FrictionLaw
 from robot_dynamics.identification.least_squares import Equations
 from robot_dynamics.identification.regressor import regressor
@@ -32,7 +32,7 @@ class Knowledge:
         covariance: (b, b) by the data alone.
     """
 
-    base: Base
+    base: RegroupedBase
     values: Array
     covariance: Array
 

@@ -18,7 +18,7 @@ MAX_ENTRIES = 100_000
 
 
 @dataclass(frozen=True)
-class Group:
+class PlanningGroup:
     """Members of a planning group, by name.
 
     Attributes:
@@ -45,7 +45,7 @@ class SemanticDescription:
     """
 
     label: str
-    groups: Mapping[str, Group]
+    groups: Mapping[str, PlanningGroup]
     states: Mapping[str, Mapping[str, float]]
     touching: frozenset[frozenset[str]]
 
@@ -105,7 +105,7 @@ class SemanticDescription:
             raise ModelError(f"{self.label}: the pose {quoted(name)} has no value for {shown(*missing)}")
         return [state[joint] for joint in joints]
 
-    def _members(self, name: str, outer: tuple[str, ...]) -> Iterator[Group]:
+    def _members(self, name: str, outer: tuple[str, ...]) -> Iterator[PlanningGroup]:
         if name in outer:
             raise ModelError(f"{self.label}: group {quoted(name)} contains itself")
         if name not in self.groups:
@@ -145,7 +145,7 @@ class _Reader:
 
     def __init__(self, label: str) -> None:
         self.label = label
-        self.groups: dict[str, Group] = {}
+        self.groups: dict[str, PlanningGroup] = {}
         self.states: dict[str, dict[str, float]] = {}
         self.touching: set[frozenset[str]] = set()
         self._path: list[str] = []
@@ -165,7 +165,7 @@ class _Reader:
         match self._path[1:]:
             case ["group"]:
                 self._owner = self._named(tag, attributes, "name")
-                self.groups.setdefault(self._owner, Group())
+                self.groups.setdefault(self._owner, PlanningGroup())
             case ["group", "chain"]:
                 base, tip = (self._named(tag, attributes, name) for name in ("base_link", "tip_link"))
                 self.groups[self._owner].chains.append((base, tip))

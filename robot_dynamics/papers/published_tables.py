@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from robot_dynamics.papers.counts.comparison import Comparison, compare
+from robot_dynamics.papers.counts.comparison import CountComparison, compare
 from robot_dynamics.papers.counts.published import PublishedTable
 from robot_dynamics.papers.lee.tables import LEE_1, LEE_2
 from robot_dynamics.papers.renaud.step_table import step_table
@@ -12,7 +12,7 @@ from robot_dynamics.papers.turney.concurrent import concurrent_table
 from robot_dynamics.papers.turney.tables import TURNEY_1, TURNEY_2, TURNEY_3, TURNEY_4
 
 # In the order in which they are shown. Two are no formulas in n line by line; their modules compare them.
-TABLES: tuple[PublishedTable | Callable[[], Comparison], ...] = (
+TABLES: tuple[PublishedTable | Callable[[], CountComparison], ...] = (
     TURNEY_1,
     TURNEY_2,
     TURNEY_3,
@@ -24,7 +24,7 @@ TABLES: tuple[PublishedTable | Callable[[], Comparison], ...] = (
 )
 
 
-def comparisons(formulations: Sequence[str]) -> list[Comparison]:
+def comparisons(formulations: Sequence[str]) -> list[CountComparison]:
     """Every published table that concerns one of ``formulations``."""
     tables = [compare(table) if isinstance(table, PublishedTable) else table() for table in TABLES]
     return [

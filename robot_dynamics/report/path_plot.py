@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from robot_dynamics.control.arm.inverse_dynamics import InverseDynamics
+from robot_dynamics.control.arm.inverse_dynamics import EffortModel
 from robot_dynamics.control.arm.path_rules import unit_of
 from robot_dynamics.control.spline import QuinticSpline
 from robot_dynamics.model.chain import KinematicChain
@@ -17,7 +17,7 @@ SAMPLES = 2000
 
 
 def torque_plot(
-    chain: KinematicChain, model: InverseDynamics, spline: QuinticSpline, limits: Array, path: Path
+    chain: KinematicChain, model: EffortModel, spline: QuinticSpline, limits: Array, path: Path
 ) -> Path:
     """Effort of every joint over time with its limits, red where it is beyond them.
 

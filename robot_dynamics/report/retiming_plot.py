@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from robot_dynamics.control.arm.inverse_dynamics import InverseDynamics
+from robot_dynamics.control.arm.inverse_dynamics import EffortModel
 from robot_dynamics.control.arm.path_rules import unit_of
 from robot_dynamics.control.retiming.retime import KINDS, Retimed
 from robot_dynamics.control.spline import QuinticSpline
@@ -19,7 +19,7 @@ SAMPLES = 2000
 
 def retiming_plot(
     chain: KinematicChain,
-    model: InverseDynamics,
+    model: EffortModel,
     before: QuinticSpline,
     after: Retimed,
     limits: Array,

@@ -12,7 +12,7 @@ from robot_dynamics.report.plots import blank_figure, save
 from robot_dynamics.spatial import Array
 
 
-class Run(Protocol):
+class SimulatedRun(Protocol):
     """A run of a path; rows are control cycles."""
 
     @property
@@ -36,7 +36,9 @@ class Run(Protocol):
         ...
 
 
-def simulated_plot(joint_names: Sequence[str], runs: Mapping[str, Run], limits: Array, path: Path) -> Path:
+def simulated_plot(
+    joint_names: Sequence[str], runs: Mapping[str, SimulatedRun], limits: Array, path: Path
+) -> Path:
     """Efforts of all joints as shares of their limits, red where they are cut, and tracking errors below.
 
     Args:

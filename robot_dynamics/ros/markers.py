@@ -13,7 +13,7 @@ from visualization_msgs.msg import Marker, MarkerArray
 from robot_dynamics.ros.models.description import DescriptionSource
 from robot_dynamics.ros.support import parameters, qos, spin
 from robot_dynamics.ros.support.paced import spin_at
-from robot_dynamics.ros.viewing.joint_stream import STALE, JointStream
+from robot_dynamics.ros.viewing.joint_stream import STALE, ShownJoints
 from robot_dynamics.ros.viewing.load_markers import LoadMarkers
 from robot_dynamics.view.parameters import MarkerParameters
 from robot_dynamics.view.robot_geometry import read_robot
@@ -27,8 +27,8 @@ class Markers(Node):
         self._settings = parameters.declare(self, MarkerParameters)
         self._load: LoadMarkers | None = None
         self._shown = False
-        self._states = JointStream(self, "joint_states")
-        self._commands = JointStream(self, "joint_command")
+        self._states = ShownJoints(self, "joint_states")
+        self._commands = ShownJoints(self, "joint_command")
         self._markers = self.create_publisher(MarkerArray, "markers", qos.TRAJECTORY)
         DescriptionSource(self, self._on_description).start()
 

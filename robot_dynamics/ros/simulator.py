@@ -30,7 +30,7 @@ from std_srvs.srv import Trigger
 from robot_dynamics.errors import StateError, quoted, shown
 from robot_dynamics.ros.models.plants import kind_of
 from robot_dynamics.ros.models.plants.source import PlantSource, initial_position
-from robot_dynamics.ros.simulation.motion import Motion
+from robot_dynamics.ros.simulation.motion import SimulatedMotion
 from robot_dynamics.ros.simulation.state_output import StateOutput
 from robot_dynamics.ros.simulation.wall_clock import WallClock
 from robot_dynamics.ros.support import diagnostics, parameters, qos, spin
@@ -60,7 +60,7 @@ class Simulator(Node):
         settings = self._settings = parameters.declare(self, SimulatorParameters)
         parameters.watch(self, settings, self._on_parameters, check=self._check_parameters)
         self._period = round(1e9 / settings.rate)
-        self._motion: Motion | None = None
+        self._motion: SimulatedMotion | None = None
         self._order = JointOrder(())
         self._refused = 0
         self._braked = False
@@ -116,7 +116,7 @@ class Simulator(Node):
         """Simulate ``plant`` from its initial state; simulated time goes on."""
         settings = self._settings
         now = self._motion.now if self._motion is not None else 0
-        self._motion = motion = Motion(plant, settings, self._period, now)
+        self._motion = motion = SimulatedMotion(plant, settings, self._period, now)
         if self._braked:
             motion.brake(True, settings)
         self._order = JointOrder(plant.joint_names)
@@ -179,7 +179,7 @@ class Simulator(Node):
         if self._motion is not None:
             self._motion.brake(engaged, self._settings)
 
-    def _advance(self, motion: Motion) -> None:
+    def _advance(self, motion: SimulatedMotion) -> None:
         trouble = motion.advance(self._settings)
         if trouble:
             self.get_logger().error(trouble)
@@ -189,7 +189,7 @@ class Simulator(Node):
         if self._motion is not None:
             self._output.publish(self._motion)
 
-    def _accept(self, motion: Motion, effort: Array) -> None:
+    def _accept(self, motion: SimulatedMotion, effort: Array) -> None:
         if not motion.commanded and self._wall_clock is not None:
             self.get_logger().info("commanded from now on", once=True)
             self._wall_clock.count_from_now()
@@ -241,7 +241,7 @@ class Simulator(Node):
             return
         self._pushed, self._pushed_until = message.header.frame_id, time.monotonic() + PUSH_TIME
 
-    def _end_push(self, motion: Motion) -> None:
+    def _end_push(self, motion: SimulatedMotion) -> None:
         push = getattr(motion.plant, "push", None)
         self._pushed_until = math.inf
         if push is not None:
@@ -305,7 +305,7 @@ class Simulator(Node):
             values.update(self._wall_clock.values())
         return diagnostics.Status(*self._judge(motion), values)
 
-    def _judge(self, motion: Motion) -> tuple[bytes, str]:
+    def _judge(self, motion: SimulatedMotion) -> tuple[bytes, str]:
         """Level and message."""
         wall_clock = self._wall_clock
         if wall_clock is None:

@@ -24,7 +24,7 @@ from robot_dynamics.native.build_process import BUILDS
 from robot_dynamics.parameters import parameter, validate
 from robot_dynamics.ros.control.controller_node import ControllerNode
 from robot_dynamics.ros.control.native.raw_trajectory import RawTrajectory
-from robot_dynamics.ros.control.operation import Operation
+from robot_dynamics.ros.control.operation import PlatformOperation
 from robot_dynamics.ros.control.planner import PlanRequest
 from robot_dynamics.ros.control.records import CALM, WATCHED, Cycles
 from robot_dynamics.ros.control.remembered_stops import RememberedStops
@@ -101,7 +101,7 @@ class StewartPlatformNode(LifecycleNode):
         self._stops = RememberedStops(self, "platform", "call ~/unpark to release the brakes")
         self._live = LiveMemory(self, LIVE, not self.get_parameter("lockstep").value)
         self._controller_node.events.on_stop = self._live.forget
-        self._operation = Operation(
+        self._operation = PlatformOperation(
             self, self._controller_node, self._machine_parameters.base_frame, self._stops, self._machine_name
         )
         self.create_subscription(WrenchStamped, "~/external_wrench", self._on_wrench, qos.COMMAND)

@@ -14,7 +14,7 @@ from robot_dynamics.errors import StateError, quoted, shown
 from robot_dynamics.model.chain import JointLimits, KinematicChain
 from robot_dynamics.model.load import load_urdf
 from robot_dynamics.model.urdf import parse_urdf
-from robot_dynamics.simulation.arm_model import ArmModel, compile_arm, tip_site
+from robot_dynamics.simulation.arm_model import MujocoArm, compile_arm, tip_site
 from robot_dynamics.simulation.bodies import ArmBodies, bodies_of_chain, bodies_of_tree
 from robot_dynamics.simulation.mujoco_parts import quiet
 from robot_dynamics.simulation.parameters import PlantParameters
@@ -248,7 +248,7 @@ class ArmPlant:
         self._effort_limits(parameters)
         self._arm.drives(parameters)
 
-    def prepare(self, parameters: PlantParameters) -> ArmModel:
+    def prepare(self, parameters: PlantParameters) -> MujocoArm:
         """Prepare for :meth:`reconfigure`, which takes a while; nothing changes, so any thread may.
 
         Raises:
@@ -258,7 +258,7 @@ class ArmPlant:
         self._effort_limits(parameters)
         return compile_arm(self._arm, parameters)
 
-    def reconfigure(self, parameters: PlantParameters, prepared: ArmModel | None = None) -> None:
+    def reconfigure(self, parameters: PlantParameters, prepared: MujocoArm | None = None) -> None:
         """Change the payload, the scales or the world, and keep the state.
 
         Args:
@@ -277,7 +277,7 @@ class ArmPlant:
         self.parameters = parameters
         self._use(built, data)
 
-    def _use(self, built: ArmModel, data: mujoco.MjData) -> None:
+    def _use(self, built: MujocoArm, data: mujoco.MjData) -> None:
         self._largest_effort = self._effort_limits(self.parameters)
         self._built = built
         self._data = data

@@ -34,7 +34,7 @@ SINGULAR = 1e-14
 
 
 @dataclass(frozen=True)
-class ArmModel:
+class MujocoArm:
     """A compiled model and where the arm's quantities are in it.
 
     Attributes:
@@ -52,7 +52,7 @@ class ArmModel:
     drives: Drives
 
 
-def compile_arm(arm: ArmBodies, parameters: PlantParameters) -> ArmModel:
+def compile_arm(arm: ArmBodies, parameters: PlantParameters) -> MujocoArm:
     """Build the MuJoCo model of an arm.
 
     Args:
@@ -115,7 +115,7 @@ def tip_site(number: int) -> str:
     return f"tip{number}"
 
 
-def _finish(model: Any, arm: ArmBodies, parameters: PlantParameters, drives: Drives) -> ArmModel:
+def _finish(model: Any, arm: ArmBodies, parameters: PlantParameters, drives: Drives) -> MujocoArm:
     names = {joint.name: int(model.joint(joint.name).qposadr[0]) for joint in _joints(arm)}
     drivers = np.array([names[name] for name in arm.joint_names])
     followers = tuple(
@@ -141,7 +141,7 @@ def _finish(model: Any, arm: ArmBodies, parameters: PlantParameters, drives: Dri
         )
     kinds = {"rk4": mujoco.mjtIntegrator.mjINT_RK4, "implicitfast": mujoco.mjtIntegrator.mjINT_IMPLICITFAST}
     model.opt.integrator = int(kinds[integrator])
-    return ArmModel(model, drivers, followers, integrator, drives)
+    return MujocoArm(model, drivers, followers, integrator, drives)
 
 
 def _joints(arm: ArmBodies) -> list[ChainJoint]:

@@ -14,7 +14,7 @@ RESET = 0.25
 """Rate of the integrator, as a share of the bandwidth of the velocity loop."""
 
 
-class Drives:
+class SetpointDrives:
     """Cascaded control of each joint: position to velocity, and velocity to force with an integrator.
 
     Args:

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from robot_dynamics.errors import StateError
 from robot_dynamics.model.chain import JointLimits
-from robot_dynamics.simulation.drives import Drives
+from robot_dynamics.simulation.drives import SetpointDrives
 from robot_dynamics.simulation.mujoco_parts import quiet
 from robot_dynamics.simulation.parameters import PlantParameters
 from robot_dynamics.simulation.plant import BRAKE, JointChecks, check_motion, checked_wrench, whole_steps
@@ -45,7 +45,7 @@ class StewartPlant:
         self._wrench = np.zeros(6)
         self._brakes = False
         self._command = drives
-        self._drives: Drives | None = None
+        self._drives: SetpointDrives | None = None
         self._use(compile_stewart(self._machine, self.parameters))
         self.reset(self.rest_position())
 
@@ -267,7 +267,7 @@ class StewartPlant:
         self._largest_force = self._force_limits(self.parameters)
         if self._command != "effort":
             limits = self._largest_force if self.parameters.effort_limits else np.full(LEGS, np.inf)
-            self._drives = Drives(self._command, self._machine.platform.mass / 3.0, limits)
+            self._drives = SetpointDrives(self._command, self._machine.platform.mass / 3.0, limits)
         self._built = built
         self._data = mujoco.MjData(built.model)
         legs, rubbing = self._machine.legs, float(self.parameters.joint_friction)

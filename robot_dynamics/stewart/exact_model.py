@@ -48,7 +48,7 @@ Keep = Callable[[str, Sequence[Any]], None]
 
 
 @dataclass(frozen=True)
-class Inputs:
+class PlatformInputs:
     """Motion and load, as three sequences of scalars per field (four for the quaternion x, y, z, w)."""
 
     position: Vector
@@ -83,7 +83,7 @@ class LegLoad:
 
 
 def actuator_forces(
-    parameters: Parameters, inputs: Inputs, keep: Keep = lambda part, values: None
+    parameters: Parameters, inputs: PlatformInputs, keep: Keep = lambda part, values: None
 ) -> list[Scalar]:
     """The six actuator forces, positive when the leg pushes [N].
 
@@ -134,7 +134,7 @@ def actuator_forces(
 
 
 def _platform_load(
-    parameters: Parameters, inputs: Inputs, rotation: Matrix, bending: Matrix, acceleration: Vector
+    parameters: Parameters, inputs: PlatformInputs, rotation: Matrix, bending: Matrix, acceleration: Vector
 ) -> tuple[list[Scalar], list[Scalar]]:
     """External less inertial force and moment about the reference point, base frame."""
     first = parameters.first_moment

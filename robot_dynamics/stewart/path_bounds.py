@@ -14,7 +14,7 @@ from robot_dynamics.codegen.expression import sqrt
 from robot_dynamics.errors import TrajectoryError
 from robot_dynamics.inputs.records import check_fields, finite
 from robot_dynamics.spatial import Array, cross_entries, quaternion_rows
-from robot_dynamics.stewart.exact_model import Inputs, actuator_forces
+from robot_dynamics.stewart.exact_model import PlatformInputs, actuator_forces
 from robot_dynamics.stewart.interval import Interval, joined, motion_intervals, polynomials
 from robot_dynamics.stewart.machine import LEG_COUNT, Machine
 from robot_dynamics.stewart.regrouping import Parameters, regroup
@@ -150,7 +150,7 @@ class PathBounds:
         with np.errstate(invalid="ignore", over="ignore"):
             forces = actuator_forces(
                 self._parameters,
-                Inputs(
+                PlatformInputs(
                     position=place[:3],
                     orientation=turn.quaternion,
                     linear_velocity=rate[:3],

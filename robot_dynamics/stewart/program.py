@@ -15,7 +15,7 @@ from robot_dynamics.codegen.factoring import factored
 from robot_dynamics.codegen.lowering import reachable
 from robot_dynamics.codegen.nodes import ADD, DIV, MUL, SQRT, SUB
 from robot_dynamics.codegen.program import Argument, OperationCount, Program, count_operations
-from robot_dynamics.stewart.exact_model import Inputs, actuator_forces
+from robot_dynamics.stewart.exact_model import PlatformInputs, actuator_forces
 from robot_dynamics.stewart.machine import LEG_COUNT, Machine
 from robot_dynamics.stewart.regrouping import Parameters, regroup
 from robot_dynamics.stewart.wrench_distribution import wrench_distribution
@@ -117,7 +117,7 @@ def _trace(
     def keep(part: str, values: Sequence[Any]) -> None:
         kept[part] = [graph.expression(value) for value in values]
 
-    forces = actuator_forces(parameters, Inputs(**split_motion(motion)), keep)
+    forces = actuator_forces(parameters, PlatformInputs(**split_motion(motion)), keep)
     return graph, kept, [graph.expression(force) for force in forces]
 
 

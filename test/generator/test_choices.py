@@ -13,7 +13,7 @@ from robot_dynamics.codegen.program import Argument
 from robot_dynamics.dynamics.generator.choices import Choices, Frame, Isotropic, LinkChoice, PointMass, Turn
 from robot_dynamics.dynamics.generator.links import links_of
 from robot_dynamics.dynamics.generator.mass_matrix import mass_matrix
-from robot_dynamics.dynamics.generator.recursion import State, inverse_dynamics
+from robot_dynamics.dynamics.generator.recursion import RecursionState, inverse_dynamics
 
 VALUES = {
     "frame": list(Frame),
@@ -47,7 +47,7 @@ def test_any_choices_give_the_same_torques(seed):
     graph = ExpressionGraph()
     q, qd, qdd = (graph.input(name, model.dof) for name in ("q", "qd", "qdd"))
     gravity = [graph.expression(x) for x in model.rebased().gravity.tolist()]
-    tau = inverse_dynamics(graph, links, State(q, qd, qdd, gravity), choices)
+    tau = inverse_dynamics(graph, links, RecursionState(q, qd, qdd, gravity), choices)
     rows = mass_matrix(graph, links, q, choices)
     matrix = [entry for row in rows for entry in row]
     outputs = [(Argument("tau", model.dof), tau), (Argument("m", model.dof**2), matrix)]

@@ -11,7 +11,7 @@ from robot_dynamics.codegen.expression import ExpressionGraph
 from robot_dynamics.codegen.program import Argument, count_operations
 from robot_dynamics.dynamics.generator.articulated_body import articulated_body
 from robot_dynamics.dynamics.generator.links import links_of
-from robot_dynamics.dynamics.generator.recursion import State
+from robot_dynamics.dynamics.generator.recursion import RecursionState
 from robot_dynamics.dynamics.generator.search import Objective
 from robot_dynamics.dynamics.programs import generate
 from robot_dynamics.errors import ModelError
@@ -117,7 +117,7 @@ def test_articulated_bodies_invert_inverse_dynamics(seed):
     q, qd, tau = (graph.input(name, model.dof) for name in ("q", "qd", "tau"))
     gravity = [graph.expression(x) for x in model.gravity.tolist()]
     zeros = (graph.expression(0.0),) * model.dof
-    qdd = articulated_body(graph, links_of(model), State(q, qd, zeros, gravity), tau)
+    qdd = articulated_body(graph, links_of(model), RecursionState(q, qd, zeros, gravity), tau)
     program = graph.build_program("forward_dynamics", [(Argument("qdd", model.dof), qdd)])
     for position, velocity, expected in plain_recursion.states(model, seed):
         forces = plain_recursion.inverse_dynamics(model, position, velocity, expected)

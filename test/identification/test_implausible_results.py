@@ -16,7 +16,7 @@ from robot_dynamics.identification import inertial
 from robot_dynamics.identification.identify import identify
 from robot_dynamics.identification.improvement import Group, groups_to_keep
 from robot_dynamics.identification.least_squares import Equations
-from robot_dynamics.identification.physical import Drives
+from robot_dynamics.identification.physical import DriveInertias
 from robot_dynamics.identification.plausibility import implausibilities
 from robot_dynamics.resources import resource
 
@@ -158,7 +158,7 @@ def test_a_drive_of_which_the_data_say_nothing_stays_as_described():
     for told in (0.0, 1e-170):
         matrix = np.diag([*[1.0] * 10, told])
         equations = Equations(matrix, matrix @ np.append(1.5 * body, 0.0), 0.0)
-        drives = Drives(np.zeros(1), np.eye(1), np.zeros(1), np.full(1, np.inf))
+        drives = DriveInertias(np.zeros(1), np.eye(1), np.zeros(1), np.full(1, np.inf))
         groups = [Group("joint", np.array([10]), np.zeros(1))]
         kept = groups_to_keep(equations, body[None], drives, 1e-6, np.eye(11), groups)
         assert kept in ((), ("joint",))

@@ -17,7 +17,7 @@ from robot_dynamics.papers.dasgupta.joint_space import plan
 from robot_dynamics.papers.dasgupta.machines import frictionless, paper_platform
 from robot_dynamics.papers.dasgupta.reproduction import paper_paths
 from robot_dynamics.papers.dasgupta.verbatim import Flops, published_forces
-from robot_dynamics.papers.evidence.finding import Erratum, Finding, Verdict
+from robot_dynamics.papers.evidence.finding import Erratum, EvidenceVerdict, PaperFinding
 from robot_dynamics.papers.evidence.kinematics import frame_motion, lagrange_oracle, random_arm, random_state
 from robot_dynamics.papers.lee.plant import simulate
 from robot_dynamics.papers.registry import PAPERS
@@ -69,7 +69,7 @@ def test_every_item_has_every_field_and_a_reason_unless_it_is_reproduced(items):
         assert set(item) - {"derivation"} == FIELDS
         assert all(isinstance(item[field], str) for field in FIELDS)
         assert item["item"] and item["found"]
-        assert item["verdict"] in {verdict.value for verdict in Verdict}
+        assert item["verdict"] in {verdict.value for verdict in EvidenceVerdict}
         assert item["verdict"] == "reproduced" or item["reason"]
 
 
@@ -177,18 +177,18 @@ def test_the_documents_have_their_pictures():
 
 def test_a_finding_that_is_not_reproduced_needs_a_reason():
     with pytest.raises(ValueError, match="reason"):
-        Finding("x", "1", "2", False)
-    assert Finding("x", "1", "1", True, "not shown").explanation == ""
-    assert Finding("x", "1", "?", None, "no number").verdict is Verdict.INCOMPARABLE
+        PaperFinding("x", "1", "2", False)
+    assert PaperFinding("x", "1", "1", True, "not shown").explanation == ""
+    assert PaperFinding("x", "1", "?", None, "no number").verdict is EvidenceVerdict.INCOMPARABLE
 
 
 def test_an_erratum_whose_correction_fails_is_not_called_an_error_of_the_print():
     def erratum(wrong, right):
         return Erratum("p", "a", "b", "because", "x", lambda: (wrong, right)).finding().verdict
 
-    assert erratum(0.3, 1e-12) is Verdict.DIFFERS
-    assert erratum(1e-12, 1e-12) is Verdict.REPRODUCED
-    assert erratum(0.3, 0.2) is Verdict.INCOMPARABLE
+    assert erratum(0.3, 1e-12) is EvidenceVerdict.DIFFERS
+    assert erratum(1e-12, 1e-12) is EvidenceVerdict.REPRODUCED
+    assert erratum(0.3, 0.2) is EvidenceVerdict.INCOMPARABLE
 
 
 def test_the_oracle_agrees_with_pinocchio():

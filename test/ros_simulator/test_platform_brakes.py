@@ -5,7 +5,7 @@ import pytest
 
 from robot_dynamics import stewart
 from robot_dynamics.resources import resource
-from robot_dynamics.ros.simulation.motion import Motion
+from robot_dynamics.ros.simulation.motion import SimulatedMotion
 from robot_dynamics.simulation.parameters import PlantParameters, SimulatorParameters
 
 pytest.importorskip("mujoco", reason="MuJoCo simulates the platform")
@@ -19,7 +19,7 @@ def test_a_platform_falls_unless_commanded_or_braked(on_timeout):
     settings = SimulatorParameters(on_timeout=on_timeout)
     platform = stewart.load(resource("config/stewart_demo.yaml"))
     plant = StewartPlant(platform, PlantParameters())
-    motion = Motion(plant, settings, 2_000_000, 0)
+    motion = SimulatedMotion(plant, settings, 2_000_000, 0)
 
     def falls():
         motion.reset(settings)

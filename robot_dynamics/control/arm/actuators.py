@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from robot_dynamics.control.arm.inverse_dynamics import InverseDynamics
+from robot_dynamics.control.arm.inverse_dynamics import EffortModel
 from robot_dynamics.dynamics.friction import DriveFriction, FrictionParameters
 from robot_dynamics.errors import ParameterError, WrongTypeError, quoted
 from robot_dynamics.inputs.arrays import listed, of_type
@@ -94,7 +94,7 @@ class ActuatedArm:
 
     def __init__(
         self,
-        links: InverseDynamics,
+        links: EffortModel,
         chain: KinematicChain,
         parameters: ActuatorParameters,
         driver: DriverProfile | None = None,

@@ -9,12 +9,12 @@ from dataclasses import replace
 import numpy as np
 
 from robot_dynamics.control.arm import guiding, task_impedance
-from robot_dynamics.control.arm.inverse_dynamics import InverseDynamics
+from robot_dynamics.control.arm.inverse_dynamics import EffortModel
 from robot_dynamics.control.arm.parameters import ArmParameters, arm_accelerations, position_limits
 from robot_dynamics.control.arm.path_rules import PathRules
 from robot_dynamics.control.arm.resting import ArmRest, Rest
 from robot_dynamics.control.arm.stopping import stop_within
-from robot_dynamics.control.arm.stream import HORIZON, JOINING, JointLimits, JointStream
+from robot_dynamics.control.arm.stream import HORIZON, JOINING, JointStream, StreamLimits
 from robot_dynamics.control.arm.target_pose import FrameSolver, TargetPose
 from robot_dynamics.control.arm.tested_range import beyond_tested
 from robot_dynamics.control.arm.torque_check import torque_checked
@@ -69,7 +69,7 @@ class ArmCommands(CoreController[Reference]):
     # What the controller adds
 
     @property
-    def dynamics(self) -> InverseDynamics:
+    def dynamics(self) -> EffortModel:
         """The model in use."""
         raise NotImplementedError
 
@@ -378,7 +378,7 @@ class ArmCommands(CoreController[Reference]):
         trajectory = replace(trajectory, untested=untested)
         return Planned(self._stream.remarked(trajectory), departure.epoch)
 
-    def _limits(self, rules: PathRules) -> JointLimits:
+    def _limits(self, rules: PathRules) -> StreamLimits:
         """Limits of a stream's reference by the rules of trajectories."""
         names = self.chain.joint_names
         lower, upper = position_limits(self.chain)
@@ -388,7 +388,7 @@ class ArmCommands(CoreController[Reference]):
                 for j, name in enumerate(names)
             ]
         )
-        return JointLimits(lower, upper, velocity, np.array([rules.acceleration[name] for name in names]))
+        return StreamLimits(lower, upper, velocity, np.array([rules.acceleration[name] for name in names]))
 
     def follow(
         self,

@@ -12,7 +12,7 @@ from robot_dynamics.control.arm import guiding
 from robot_dynamics.control.arm.actuators import ActuatedArm, ActuatorParameters
 from robot_dynamics.control.arm.commands import ArmCommands
 from robot_dynamics.control.arm.contact import REACTIONS, External
-from robot_dynamics.control.arm.inverse_dynamics import InverseDynamics
+from robot_dynamics.control.arm.inverse_dynamics import EffortModel
 from robot_dynamics.control.arm.laws import PythonLaw, law_input, python_law
 from robot_dynamics.control.arm.parameters import (
     ArmParameters,
@@ -87,7 +87,7 @@ class ArmController(ArmCommands):
     def __init__(
         self,
         chain: KinematicChain,
-        dynamics: InverseDynamics | None = None,
+        dynamics: EffortModel | None = None,
         parameters: ArmParameters | None = None,
     ) -> None:
         of_type("chain", chain, KinematicChain)
@@ -156,7 +156,7 @@ class ArmController(ArmCommands):
         return self._supervised(Settings(settings.value, (settings.kept, kernel, task)))
 
     @property
-    def _links(self) -> InverseDynamics:
+    def _links(self) -> EffortModel:
         """The model without drives."""
         return self._dynamics.links if isinstance(self._dynamics, ActuatedArm) else self._dynamics
 
@@ -199,7 +199,7 @@ class ArmController(ArmCommands):
             },
         )
 
-    def _kernel(self, links: InverseDynamics) -> tuple[Any, Mapping[str, Array], int]:
+    def _kernel(self, links: EffortModel) -> tuple[Any, Mapping[str, Array], int]:
         """The inverse dynamics of the links as the core calls them, their constant inputs, and n."""
         make: Any = getattr(links, "evaluator", None)
         evaluator: Any = make("inverse_dynamics") if make is not None else None
@@ -220,7 +220,7 @@ class ArmController(ArmCommands):
 
         return ffi().callback(kind, function, error=0, onerror=note)
 
-    def _model_call(self, links: InverseDynamics) -> Callable[[Any, Any], int]:
+    def _model_call(self, links: EffortModel) -> Callable[[Any, Any], int]:
         n = self.chain.dof
 
         def call(given: Any, out: Any) -> int:
@@ -283,19 +283,19 @@ class ArmController(ArmCommands):
         return External(*self._snapshot.telemetry.reshape(2, -1).copy())
 
     @property
-    def dynamics(self) -> InverseDynamics:
+    def dynamics(self) -> EffortModel:
         """The model in use."""
         if self._take_back():
             self.offer_settings(True, False)
         return self._dynamics
 
     @property
-    def model_in_use(self) -> InverseDynamics:
+    def model_in_use(self) -> EffortModel:
         """See :class:`CoreController`."""
         return self._dynamics
 
     @model_in_use.setter
-    def model_in_use(self, model: InverseDynamics) -> None:
+    def model_in_use(self, model: EffortModel) -> None:
         self._dynamics = model
 
     @property
@@ -447,7 +447,7 @@ class ArmController(ArmCommands):
     def _unit(self, joint: int) -> str:
         return "m" if self.chain.driving_joint(joint).kind is JointKind.PRISMATIC else "rad"
 
-    def change_model(self, dynamics: InverseDynamics) -> None:
+    def change_model(self, dynamics: EffortModel) -> None:
         """Use another model of the same arm; the efforts blend to it in ``model_change_time``.
 
         Raises:
@@ -466,7 +466,7 @@ class ArmController(ArmCommands):
             raise
 
 
-def _model(name: str, value: InverseDynamics) -> InverseDynamics:
+def _model(name: str, value: EffortModel) -> EffortModel:
     """``value``, if it can be called as a model; else TypeError."""
     if not callable(getattr(value, "inverse_dynamics", None)):
         raise WrongTypeError(f"{name} is {quoted(value)}; it must be a model with inverse_dynamics()")

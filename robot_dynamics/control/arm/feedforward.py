@@ -11,7 +11,7 @@ import numpy as np
 from robot_dynamics.control.arm.controller import ArmController
 from robot_dynamics.control.arm.feedforward_parameters import FeedforwardParameters
 from robot_dynamics.control.arm.feeding import Lead, PathStart, Plan, lead_times, sample_lead
-from robot_dynamics.control.arm.inverse_dynamics import InverseDynamics, feedforward, gravity_load
+from robot_dynamics.control.arm.inverse_dynamics import EffortModel, feedforward, gravity_load
 from robot_dynamics.control.arm.laws import LawInput, PythonLaw
 from robot_dynamics.control.arm.parameters import ArmParameters, arm_stops, position_limits
 from robot_dynamics.control.arm.path_rules import RETIME_OFF, PathRules, unit_of
@@ -49,7 +49,7 @@ class _Core(ArmController):
     def _python_law(self) -> PythonLaw:
         return self._carry_or_follow
 
-    def _carry_or_follow(self, model: InverseDynamics, given: LawInput) -> Array:
+    def _carry_or_follow(self, model: EffortModel, given: LawInput) -> Array:
         time = given.time + self.ahead
         trajectory = self._plans.active(time)
         effort = (
@@ -62,7 +62,7 @@ class _Core(ArmController):
     def _accelerations(self) -> Array:
         return np.full(self.chain.dof, np.inf)  # the rules alone have limits
 
-    def _check_weight(self, dynamics: InverseDynamics) -> None:
+    def _check_weight(self, dynamics: EffortModel) -> None:
         """No model is refused: another controller carries the arm, too."""
 
     def moving(self, time: float) -> bool:
@@ -116,7 +116,7 @@ class Feedforward:
     """
 
     def __init__(
-        self, chain: KinematicChain, dynamics: InverseDynamics, parameters: FeedforwardParameters
+        self, chain: KinematicChain, dynamics: EffortModel, parameters: FeedforwardParameters
     ) -> None:
         self.chain = chain
         self.check(parameters)
@@ -155,7 +155,7 @@ class Feedforward:
         self._core.parameters = _core_parameters(value)
 
     @property
-    def dynamics(self) -> InverseDynamics:
+    def dynamics(self) -> EffortModel:
         """The model in use."""
         return self._core.dynamics
 
@@ -169,7 +169,7 @@ class Feedforward:
         per_joint(candidate.effort_error or (1.0,), self.chain.joint_names, "effort_error")
         candidate.limits_of(self.chain)
 
-    def change_model(self, dynamics: InverseDynamics) -> None:
+    def change_model(self, dynamics: EffortModel) -> None:
         """Use another model of the same arm; the efforts of the moment blend to it."""
         self._core.change_model(dynamics)
 

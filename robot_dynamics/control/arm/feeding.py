@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from robot_dynamics.control.arm.inverse_dynamics import InverseDynamics
+from robot_dynamics.control.arm.inverse_dynamics import EffortModel
 from robot_dynamics.control.arm.sampling import SHORTEST_INTERVAL, EffortSamples, PathPoints
 from robot_dynamics.control.arm.trajectory import Reference, Trajectory
 from robot_dynamics.control.protocol import Planned, PlanStart
@@ -88,7 +88,7 @@ def lead_times(now: float, departs: float, points: Array) -> Array:
     return np.asarray(times[np.concatenate(([True], np.diff(times) >= SHORTEST_INTERVAL))])
 
 
-def sample_lead(lead: Lead, dynamics: InverseDynamics, limits: Array) -> PathPoints:
+def sample_lead(lead: Lead, dynamics: EffortModel, limits: Array) -> PathPoints:
     """The points of ``lead`` with the efforts that drive it, within ``limits`` (n,) [N·m or N]."""
     dof = len(limits)
     rows = [

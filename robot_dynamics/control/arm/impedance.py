@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from robot_dynamics.control.arm.inverse_dynamics import InverseDynamics
+from robot_dynamics.control.arm.inverse_dynamics import EffortModel
 from robot_dynamics.errors import ParameterError
 from robot_dynamics.model.chain import KinematicChain
 from robot_dynamics.parameters import parameter, per_joint, validate
@@ -72,7 +72,7 @@ class ImpedanceParameters:
         fields["error_clip"] = self.joint_error_clip
         return {name: per_joint(value, chain.joint_names, f"joint_{name}") for name, value in fields.items()}
 
-    def equivalent_gains(self, chain: KinematicChain, arm: InverseDynamics) -> tuple[Array, Array]:
+    def equivalent_gains(self, chain: KinematicChain, arm: EffortModel) -> tuple[Array, Array]:
         """Gains (n,) on accelerations, [1/s²] and [1/s], as fast as the impedance at any pose.
 
         The largest are those of the whole arm; the joints share them as they would have them alone.
@@ -91,7 +91,7 @@ class ImpedanceParameters:
         shares = [gains / (float(gains.max()) or 1.0) for gains in (kp, kv)]
         return largest[0] * shares[0], largest[1] * shares[1]
 
-    def unstable(self, chain: KinematicChain, arm: InverseDynamics, period: float, delay: float) -> str:
+    def unstable(self, chain: KinematicChain, arm: EffortModel, period: float, delay: float) -> str:
         """Reason why the impedance is not stable with states every ``period`` seconds; empty where it is.
 
         Args:
@@ -183,7 +183,7 @@ def fastest(systems: Iterable[tuple[Array, Array, Array]]) -> tuple[float, float
     return float(largest[0]), float(largest[1])
 
 
-def poses(chain: KinematicChain, arm: InverseDynamics) -> Iterator[tuple[Array, Array]]:
+def poses(chain: KinematicChain, arm: EffortModel) -> Iterator[tuple[Array, Array]]:
     """Positions (n,) over the range of the joints, with their mass matrices (n, n), rotors included."""
     n = chain.dof
     limits = [chain.driving_joint(j).limits for j in range(n)]

@@ -10,7 +10,7 @@ from robot_dynamics.control.arm.trajectory import Reference
 from robot_dynamics.spatial import Array
 
 
-class InverseDynamics(Protocol):
+class EffortModel(Protocol):
     """Efforts for a motion."""
 
     def inverse_dynamics(self, q: Array, qd: Array, qdd: Array) -> Array:
@@ -24,18 +24,18 @@ class DrivenDynamics(Protocol):
         """Joint efforts (n,) for the motion; dry friction is overcome along ``heading`` (n,), else ``qd``."""
 
 
-def feedforward(dynamics: InverseDynamics, reference: Reference) -> Array:
+def feedforward(dynamics: EffortModel, reference: Reference) -> Array:
     """(n,) efforts of the reference motion; the arm's state is not used."""
     return dynamics.inverse_dynamics(reference.position, reference.velocity, reference.acceleration)
 
 
-def gravity_load(dynamics: InverseDynamics, q: Array) -> Array:
+def gravity_load(dynamics: EffortModel, q: Array) -> Array:
     """(n,) efforts that carry the arm at rest in ``q`` (n,)."""
     rest = np.zeros(len(q))
     return dynamics.inverse_dynamics(q, rest, rest)
 
 
-def joint_inertia(dynamics: InverseDynamics, q: Array) -> Array:
+def joint_inertia(dynamics: EffortModel, q: Array) -> Array:
     """(n,) diagonal of the mass matrix at ``q``: effort per own acceleration."""
     count = len(q)
     rest = np.zeros(count)

@@ -12,13 +12,13 @@ from robot_dynamics.control.arm.contact import ContactParameters
 from robot_dynamics.control.arm.effort_limits import EffortLimitParameters
 from robot_dynamics.control.arm.guiding import GuidingParameters
 from robot_dynamics.control.arm.impedance import ImpedanceParameters
-from robot_dynamics.control.arm.inverse_dynamics import InverseDynamics
+from robot_dynamics.control.arm.inverse_dynamics import EffortModel
 from robot_dynamics.control.arm.laws import DESCRIPTION, arm_modes
 from robot_dynamics.control.arm.resting import ArmBrakeParameters
 from robot_dynamics.control.arm.stream import StreamParameters
 from robot_dynamics.control.arm.task_impedance import TaskImpedanceParameters
 from robot_dynamics.control.parameters import LoopParameters
-from robot_dynamics.control.plausibility import Bounds, StopLimits
+from robot_dynamics.control.plausibility import PlausibilityBounds, StopLimits
 from robot_dynamics.dynamics.compiled import CompiledDynamics
 from robot_dynamics.errors import ParameterError
 from robot_dynamics.model.chain import JointKind, KinematicChain
@@ -126,9 +126,7 @@ class ArmParameters(
         """Return whether the mode has no trajectories."""
         return self.mode in ("gravity_compensation", guiding.MODE)
 
-    def law_arrays(
-        self, chain: KinematicChain, arm: InverseDynamics, links: InverseDynamics
-    ) -> dict[str, Array]:
+    def law_arrays(self, chain: KinematicChain, arm: EffortModel, links: EffortModel) -> dict[str, Array]:
         """Gains (n,) by their names in ``rd_settings``; of an impedance those that it is as fast as.
 
         Args:
@@ -148,7 +146,7 @@ class ArmParameters(
         return {"kp": kp, "kv": kv, **spring, **estimate_arrays(chain, self), **self.guide_arrays(chain)}
 
     def unstable_springs(
-        self, chain: KinematicChain, arm: InverseDynamics, links: InverseDynamics, period: float
+        self, chain: KinematicChain, arm: EffortModel, links: EffortModel, period: float
     ) -> str:
         """Reason why the springs of a mode that yields are not stable with states every ``period`` seconds.
 
@@ -159,7 +157,7 @@ class ArmParameters(
             return self.unstable_task(chain, arm, links, period, delay)
         return self.unstable(chain, arm, period, delay)
 
-    def unstable_yield(self, chain: KinematicChain, arm: InverseDynamics, period: float) -> str:
+    def unstable_yield(self, chain: KinematicChain, arm: EffortModel, period: float) -> str:
         """Reason why the arm must not yield to a contact; empty: it may. See :meth:`unstable_springs`."""
         if self.on_contact != "yield" or self.loop_delay < 0.0 or period == 0.0:
             return ""
@@ -224,11 +222,11 @@ def position_limits(chain: KinematicChain) -> Array:
     return np.array([[limit.lower for limit in limits], [limit.upper for limit in limits]])
 
 
-def arm_bounds(chain: KinematicChain, parameters: ArmParameters) -> Bounds:
+def arm_bounds(chain: KinematicChain, parameters: ArmParameters) -> PlausibilityBounds:
     """Bounds of plausible states of an arm, from its limits and the parameters.
 
     Raises:
         ParameterError: ``max_effort`` does not fit the joints.
     """
     velocities = np.array([chain.driving_joint(j).limits.velocity for j in range(chain.dof)])
-    return Bounds.of(parameters, parameters.limits_of(chain), velocities)
+    return PlausibilityBounds.of(parameters, parameters.limits_of(chain), velocities)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from robot_dynamics.control.arm.inverse_dynamics import InverseDynamics
+from robot_dynamics.control.arm.inverse_dynamics import EffortModel
 from robot_dynamics.control.arm.path_rules import PathRules, unit_of
 from robot_dynamics.control.arm.verified_torque import largest_efforts
 from robot_dynamics.control.path_bounds import Extremes, extremes
@@ -78,7 +78,7 @@ class PathVerdict:
 
 
 def check_path(
-    chain: KinematicChain, model: InverseDynamics, spline: QuinticSpline, limits: Array, rules: PathRules
+    chain: KinematicChain, model: EffortModel, spline: QuinticSpline, limits: Array, rules: PathRules
 ) -> PathVerdict:
     """Verify a path in continuous time.
 
@@ -125,7 +125,7 @@ def check_path(
 
 def shares_along(
     chain: KinematicChain,
-    model: InverseDynamics,
+    model: EffortModel,
     spline: QuinticSpline,
     limits: Array,
     rules: PathRules,

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from robot_dynamics.control.arm.inverse_dynamics import InverseDynamics
+from robot_dynamics.control.arm.inverse_dynamics import EffortModel
 from robot_dynamics.control.spline import QuinticSpline
 from robot_dynamics.errors import TrajectoryError
 from robot_dynamics.spatial import Array
@@ -61,7 +61,7 @@ class EffortSamples(PathPoints):
 
 def sample_efforts(
     spline: QuinticSpline,
-    dynamics: InverseDynamics,
+    dynamics: EffortModel,
     tolerance: Array,
     most_points: int = MOST_POINTS,
 ) -> EffortSamples:
@@ -139,7 +139,7 @@ def _roots_inside(ascending: Array) -> Array:
     return np.asarray(real[(real > 0.0) & (real < 1.0)])
 
 
-def _interval_errors(spline: QuinticSpline, dynamics: InverseDynamics, begin: Array, end: Array) -> Array:
+def _interval_errors(spline: QuinticSpline, dynamics: EffortModel, begin: Array, end: Array) -> Array:
     """(I, n) bound of what linear interpolation misses in each of the intervals (I,)."""
     share = np.linspace(0.0, 1.0, PROBES + 1)
     # The ends belong to this interval: just outside it another polynomial may begin.

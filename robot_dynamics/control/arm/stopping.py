@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from robot_dynamics.control.arm.inverse_dynamics import InverseDynamics
+from robot_dynamics.control.arm.inverse_dynamics import EffortModel
 from robot_dynamics.control.moving_start import STOP_TIME, Stopping, unlimited_stop
 from robot_dynamics.spatial import Array
 
@@ -13,7 +13,7 @@ _TIMES = np.geomspace(1e-3, 10.0, 61)
 _PARTS = np.linspace(0.0, 1.0, 5)
 
 
-def stop_within(dynamics: InverseDynamics, limits: Array, hardest: Array | None = None) -> Stopping:
+def stop_within(dynamics: EffortModel, limits: Array, hardest: Array | None = None) -> Stopping:
     """Decelerations of the shortest stop of all joints together that effort limits allow.
 
     Every joint decelerates evenly and all come to rest at the same moment. Efforts are evaluated at five
@@ -35,9 +35,7 @@ def stop_within(dynamics: InverseDynamics, limits: Array, hardest: Array | None 
     return stop
 
 
-def _bearable(
-    dynamics: InverseDynamics, limits: Array, position: Array, velocity: Array, time: float
-) -> bool:
+def _bearable(dynamics: EffortModel, limits: Array, position: Array, velocity: Array, time: float) -> bool:
     """True if the efforts of an even stop in ``time`` [s] are within the limits."""
     for part in _PARTS.tolist():
         effort = dynamics.inverse_dynamics(

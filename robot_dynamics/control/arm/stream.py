@@ -72,7 +72,7 @@ class StreamParameters:
         validate(self)
 
 
-class JointSample(NamedTuple):
+class JointTarget(NamedTuple):
     """A target of a stream.
 
     Attributes:
@@ -84,20 +84,20 @@ class JointSample(NamedTuple):
     velocity: Array | None
 
 
-class JointFilter(StreamFilter[JointSample]):
+class JointFilter(StreamFilter[JointTarget]):
     """Smooth motion of joints through the targets of a stream."""
 
-    def ways(self, middle: JointSample, samples: Sequence[JointSample]) -> Array:
+    def ways(self, middle: JointTarget, samples: Sequence[JointTarget]) -> Array:
         """(K, n) differences of the positions."""
         return np.array([one.position for one in samples]) - middle.position
 
-    def rates(self, samples: Sequence[JointSample]) -> Array | None:
+    def rates(self, samples: Sequence[JointTarget]) -> Array | None:
         """(K, n) velocities."""
         given = [one.velocity for one in samples if one.velocity is not None]
         return np.array(given) if len(given) == len(samples) else None
 
 
-class JointLimits(NamedTuple):
+class StreamLimits(NamedTuple):
     """Limits of a stream's reference.
 
     Attributes:
@@ -168,7 +168,7 @@ class JointStream:
         departure: PlanStart[Reference],
         rules: PathRules,
         horizon: float,
-        limits: JointLimits,
+        limits: StreamLimits,
     ) -> Trajectory | None:
         """Trajectory through the targets of a stream; None where it is to be followed by itself.
 
@@ -222,7 +222,7 @@ class JointStream:
         position = table.positions[0][list(order)]
         position = position + whole_turns(self._chain, position, near)
         velocity = table.velocities[0][list(order)]
-        sample = JointSample(position, None if np.isnan(velocity).any() else velocity)
+        sample = JointTarget(position, None if np.isnan(velocity).any() else velocity)
         if before is not None and self._jumps(position - before.position, due - self._latest):
             if self._filter.ready:
                 raise TrajectoryError("the target is out of reach of the one before it in its stream")
@@ -243,7 +243,7 @@ class JointStream:
 
     # The path
 
-    def path(self, departure: PlanStart[Reference], limits: JointLimits) -> QuinticSpline:
+    def path(self, departure: PlanStart[Reference], limits: StreamLimits) -> QuinticSpline:
         """Path through the targets as far as they are known, and then a stop.
 
         Args:
@@ -281,7 +281,7 @@ class JointStream:
         ends = np.stack([places[1:], rates[1:], bends], axis=1)
         return hermite_spline(np.array(times), begins, ends)
 
-    def _check(self, limits: JointLimits) -> None:
+    def _check(self, limits: StreamLimits) -> None:
         last = self._filter.last
         assert last is not None
         for j in np.flatnonzero((last.position < limits.lower) | (last.position > limits.upper)).tolist():
@@ -342,7 +342,13 @@ class JointStream:
 
 
 def _approach(
-    position: Array, velocity: Array, place: Array, rate: Array, bend: Array, step: float, limits: JointLimits
+    position: Array,
+    velocity: Array,
+    place: Array,
+    rate: Array,
+    bend: Array,
+    step: float,
+    limits: StreamLimits,
 ) -> Array:
     """Accelerations (n,) for a step [s] towards a moving target; every joint can stop within its limits."""
     hold, most = max(STEPS * step, QUICKNESS), limits.acceleration

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from robot_dynamics.control.arm.inverse_dynamics import InverseDynamics
+from robot_dynamics.control.arm.inverse_dynamics import EffortModel
 from robot_dynamics.control.waypoints import WaypointTable
 from robot_dynamics.dynamics.compiled import CompiledDynamics
 from robot_dynamics.errors import TrajectoryError, short
@@ -56,7 +56,7 @@ class FrameSolver:
     """
 
     def __init__(
-        self, chain: KinematicChain, links: InverseDynamics, frame: str, lower: Array, upper: Array
+        self, chain: KinematicChain, links: EffortModel, frame: str, lower: Array, upper: Array
     ) -> None:
         if len(chain.tips) > 1:
             tips = ", ".join(tip.link for tip in chain.tips)

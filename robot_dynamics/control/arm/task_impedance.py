@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from robot_dynamics.control.arm.impedance import TooFast, at_most, fastest, poses
-from robot_dynamics.control.arm.inverse_dynamics import InverseDynamics
+from robot_dynamics.control.arm.inverse_dynamics import EffortModel
 from robot_dynamics.control.core.library import doubles, ffi
 from robot_dynamics.control.core.sources import enumerators
 from robot_dynamics.dynamics.compiled import CompiledDynamics
@@ -147,7 +147,7 @@ class TaskImpedanceParameters:
         posture = self.nullspace_stiffness, self.nullspace_damping, self.nullspace_max_effort
         return (*springs, *posture, self.nullspace_projector)
 
-    def task(self, chain: KinematicChain, links: InverseDynamics, held: Array | None = None) -> Task:
+    def task(self, chain: KinematicChain, links: EffortModel, held: Array | None = None) -> Task:
         """The law for the core.
 
         Args:
@@ -204,14 +204,14 @@ class TaskImpedanceParameters:
             "mass_matrix": {},
         }
 
-    def prepare(self, links: InverseDynamics) -> None:
+    def prepare(self, links: EffortModel) -> None:
         """Compile now what the law calls, which is otherwise made when the mode is first chosen."""
         if isinstance(links, CompiledDynamics):
             for name, options in self._kernels().items():
                 links.evaluator(name, **options).kernel()
 
     def task_gains(
-        self, chain: KinematicChain, arm: InverseDynamics, links: CompiledDynamics
+        self, chain: KinematicChain, arm: EffortModel, links: CompiledDynamics
     ) -> tuple[float, float]:
         """Gains on accelerations, [1/s²] and [1/s], as fast as the impedance at any pose."""
         return fastest(self._systems(chain, arm, links, *self._springs, 1.0))
@@ -225,7 +225,7 @@ class TaskImpedanceParameters:
     def _systems(
         self,
         chain: KinematicChain,
-        arm: InverseDynamics,
+        arm: EffortModel,
         links: CompiledDynamics,
         stiffness: Array,
         damping: Array,
@@ -263,7 +263,7 @@ class TaskImpedanceParameters:
     def unstable_task(
         self,
         chain: KinematicChain,
-        arm: InverseDynamics,
+        arm: EffortModel,
         links: CompiledDynamics,
         period: float,
         delay: float,
@@ -288,7 +288,7 @@ class TaskImpedanceParameters:
     def _unstable_springs(
         self,
         chain: KinematicChain,
-        arm: InverseDynamics,
+        arm: EffortModel,
         links: CompiledDynamics,
         period: float,
         delay: float,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from robot_dynamics.control.arm.inverse_dynamics import InverseDynamics
+from robot_dynamics.control.arm.inverse_dynamics import EffortModel
 from robot_dynamics.control.arm.path_rules import IdentifiedRangeParameters
 from robot_dynamics.control.arm.trajectory import Trajectory
 from robot_dynamics.control.path_bounds import extremes
@@ -21,7 +21,7 @@ _MOST_NAMED = 4
 
 
 def beyond_tested(
-    chain: KinematicChain, model: InverseDynamics, trajectory: Trajectory, tested: IdentifiedRangeParameters
+    chain: KinematicChain, model: EffortModel, trajectory: Trajectory, tested: IdentifiedRangeParameters
 ) -> str:
     """A remark about a trajectory that leaves the tested ranges by far; empty for one that does not.
 

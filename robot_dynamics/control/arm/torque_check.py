@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from robot_dynamics.control.arm.inverse_dynamics import InverseDynamics
+from robot_dynamics.control.arm.inverse_dynamics import EffortModel
 from robot_dynamics.control.arm.path_rules import OFF, REFUSE, TorqueCheckParameters, unit_of
 from robot_dynamics.control.arm.trajectory import Trajectory
 from robot_dynamics.control.arm.verified_torque import largest_efforts
@@ -17,7 +17,7 @@ from robot_dynamics.spatial import Array
 
 def torque_checked(
     chain: KinematicChain,
-    model: InverseDynamics,
+    model: EffortModel,
     trajectory: Trajectory,
     limits: Array,
     parameters: TorqueCheckParameters,

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robot_dynamics.control.arm.actuators import ActuatedArm, ActuatorParameters, Drives
-from robot_dynamics.control.arm.inverse_dynamics import InverseDynamics
+from robot_dynamics.control.arm.inverse_dynamics import EffortModel
 from robot_dynamics.control.path_bounds import bernstein
 from robot_dynamics.control.spline import QuinticSpline
 from robot_dynamics.dynamics.compiled import CompiledDynamics
@@ -57,7 +57,7 @@ class LargestEfforts:
 
 def largest_efforts(
     chain: KinematicChain,
-    model: InverseDynamics,
+    model: EffortModel,
     spline: QuinticSpline,
     limits: Array,
     verdict_only: bool = False,
@@ -106,7 +106,7 @@ class _Search:
     def __init__(
         self,
         chain: KinematicChain,
-        model: InverseDynamics,
+        model: EffortModel,
         spline: QuinticSpline,
         limits: Array,
         verdict_only: bool,
@@ -242,7 +242,7 @@ class _Search:
         )
 
 
-def _parts(chain: KinematicChain, model: InverseDynamics) -> tuple[InverseDynamics, Drives]:
+def _parts(chain: KinematicChain, model: EffortModel) -> tuple[EffortModel, Drives]:
     """The links and the drives of a model."""
     if isinstance(model, ActuatedArm):
         return model.links, model.drives
@@ -251,7 +251,7 @@ def _parts(chain: KinematicChain, model: InverseDynamics) -> tuple[InverseDynami
     return model, ActuatorParameters(**({} if plain else nothing)).of(chain)
 
 
-def _friction_of_links(chain: KinematicChain, links: InverseDynamics) -> DriveFriction | None:
+def _friction_of_links(chain: KinematicChain, links: EffortModel) -> DriveFriction | None:
     """Friction that compiled links have already."""
     if isinstance(links, CompiledDynamics) and links.friction:
         return ActuatorParameters().of(chain).friction

@@ -15,7 +15,7 @@ from robot_dynamics.control.core.settings import Settings
 from robot_dynamics.control.core.snapshot import PHASES, Snapshot
 from robot_dynamics.control.parameters import LoopParameters
 from robot_dynamics.control.protocol import Command, Phase, Planned, PlanStart, R, plan_start_of
-from robot_dynamics.control.protocol import Trajectory as Timed
+from robot_dynamics.control.protocol import FollowedTrajectory as Timed
 from robot_dynamics.control.stop_memory import StopState
 from robot_dynamics.control.supervision import LOW_GAINS, RULES, Rule, Trip, rules_of
 from robot_dynamics.errors import RobotDynamicsError, StateError, TrajectoryError, short

@@ -210,7 +210,7 @@ typedef struct rd_settings {
     const double *rotor_inertia;  /* (n) */
     const double *friction;       /* (n, RD_FRICTION_PARAMETERS) */
     const double *limits;         /* (n), infinite where there is none */
-    const double *velocity_bounds, *effort_steps; /* (n) of robot_dynamics.control.plausibility.Bounds */
+    const double *velocity_bounds, *effort_steps; /* (n) of robot_dynamics.control.plausibility.PlausibilityBounds */
     const double *velocity_limits; /* (n), infinite where there is none */
     const double *position_limits; /* (2 n) lowest, then highest, of an arm; infinite where there is none */
     const double *turn;           /* (n) after which a measured position of a continuous joint may begin anew, 0: it does

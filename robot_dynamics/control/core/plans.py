@@ -9,7 +9,7 @@ import numpy as np
 
 from robot_dynamics.control.core.library import doubles, ffi
 from robot_dynamics.control.core.snapshot import PHASES, VERDICTS, Snapshot
-from robot_dynamics.control.protocol import LATCHED, VOID, Planned, R, R_co, Trajectory, late
+from robot_dynamics.control.protocol import LATCHED, VOID, FollowedTrajectory, Planned, R, R_co, late
 from robot_dynamics.control.spline import QuinticSpline
 from robot_dynamics.errors import TrajectoryError
 from robot_dynamics.spatial import Array
@@ -18,7 +18,7 @@ PLAN_WAITS = "the trajectory before it waits for the next joint state"
 QUEUE_FULL = "too many trajectories wait for their start"
 
 
-class SplineTrajectory(Trajectory[R_co], Protocol[R_co]):
+class SplineTrajectory(FollowedTrajectory[R_co], Protocol[R_co]):
     """A trajectory whose coordinates run along quintics."""
 
     @property
@@ -26,7 +26,7 @@ class SplineTrajectory(Trajectory[R_co], Protocol[R_co]):
         """Of the coordinates of references."""
 
 
-def along_a_spline(trajectory: Trajectory[R]) -> TypeGuard[SplineTrajectory[R]]:
+def along_a_spline(trajectory: FollowedTrajectory[R]) -> TypeGuard[SplineTrajectory[R]]:
     """True if a trajectory is one that a core in C can follow."""
     return isinstance(getattr(trajectory, "spline", None), QuinticSpline)
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from robot_dynamics.control.core.library import SAFE_OUTPUTS, doubles, ffi
 from robot_dynamics.control.parameters import LoopParameters
-from robot_dynamics.control.plausibility import Bounds, StopLimits
+from robot_dynamics.control.plausibility import PlausibilityBounds, StopLimits
 from robot_dynamics.spatial import Array
 
 _TIMES = ("control_period", "state_timeout", "safe_fade_time", "model_change_time", "front_timeout")
@@ -30,7 +30,7 @@ class Settings(NamedTuple):
 def loop_settings(
     kernel: Any,
     parameters: LoopParameters,
-    bounds: Bounds,
+    bounds: PlausibilityBounds,
     stops: StopLimits,
     arrays: Mapping[str, Array],
     **own: Any,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from robot_dynamics.control.arm.actuators import ActuatedArm
-from robot_dynamics.control.arm.inverse_dynamics import InverseDynamics
+from robot_dynamics.control.arm.inverse_dynamics import EffortModel
 from robot_dynamics.control.arm.path_check import Finding, check_path
 from robot_dynamics.control.arm.path_rules import RETIME_OFF, SLOWER, PathRules
 from robot_dynamics.control.retiming.executable import executable
@@ -20,7 +20,7 @@ INTERVALS = 400
 
 
 def retimed(
-    chain: KinematicChain, model: InverseDynamics, efforts: Array, rules: PathRules
+    chain: KinematicChain, model: EffortModel, efforts: Array, rules: PathRules
 ) -> Callable[[QuinticSpline], QuinticSpline] | None:
     """The retiming that the rules ask for; None where they ask for none.
 

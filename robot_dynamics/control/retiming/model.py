@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from robot_dynamics.control.arm.actuators import ActuatedArm, ActuatorParameters
-from robot_dynamics.control.arm.inverse_dynamics import InverseDynamics
+from robot_dynamics.control.arm.inverse_dynamics import EffortModel
 from robot_dynamics.control.retiming.library import ffi
 from robot_dynamics.control.retiming.limits import Coordinates
 from robot_dynamics.dynamics.compiled import CompiledDynamics, compile_dynamics
@@ -36,7 +36,7 @@ class DrivenModel:
     """
 
     chain: Coordinates
-    links: InverseDynamics
+    links: EffortModel
     rotor_inertia: Array
     friction: Array
     load_friction: Array | float = 0.0

@@ -11,7 +11,7 @@ import numpy as np
 from robot_dynamics.control.core.library import COMMANDS, ffi
 from robot_dynamics.control.core.settings import Settings, loop_settings
 from robot_dynamics.control.core.sources import enumerators
-from robot_dynamics.control.plausibility import Bounds, StopLimits
+from robot_dynamics.control.plausibility import PlausibilityBounds, StopLimits
 from robot_dynamics.control.stewart.parameters import LAWS, StewartParameters
 from robot_dynamics.errors import BackendError, StateError, quoted
 from robot_dynamics.inputs.arrays import real_array
@@ -146,11 +146,11 @@ def loaded(machine: Machine, payload: RigidBody) -> Machine:
     return replace(machine, platform=lumped_body((machine.platform, payload)))
 
 
-def platform_bounds(machine: Machine, parameters: StewartParameters) -> Bounds:
+def platform_bounds(machine: Machine, parameters: StewartParameters) -> PlausibilityBounds:
     """Plausible values of the legs of a machine."""
     limits = [leg.limits for leg in machine.legs]
     forces, speeds = ([each.force for each in limits], [each.speed for each in limits])
-    return Bounds.of(parameters, np.array(forces), np.array(speeds))
+    return PlausibilityBounds.of(parameters, np.array(forces), np.array(speeds))
 
 
 def platform_stops(machine: Machine, parameters: StewartParameters) -> StopLimits:

@@ -23,9 +23,9 @@ from dataclasses import dataclass, replace
 
 from robot_dynamics.codegen.expression import Expression, ExpressionGraph
 from robot_dynamics.dynamics.generator.choices import Choices, Frame, LinkChoice
-from robot_dynamics.dynamics.generator.links import Link
+from robot_dynamics.dynamics.generator.links import GeneratorLink
 from robot_dynamics.dynamics.generator.moments import Pseudo
-from robot_dynamics.dynamics.generator.recursion import Member, Recursion, State
+from robot_dynamics.dynamics.generator.recursion import Member, Recursion, RecursionState
 from robot_dynamics.dynamics.generator.regrouping import regrouped
 from robot_dynamics.dynamics.generator.runs import joint_variable
 from robot_dynamics.dynamics.generator.vectors import (
@@ -57,7 +57,7 @@ class _Relation:
 class _Joint:
     """Relation of a joint for the forward pass: qdd = remainder - row . [dw'; da']."""
 
-    link: Link
+    link: GeneratorLink
     member: Member
     arm: Vector
     row: Vector
@@ -65,7 +65,7 @@ class _Joint:
 
 
 def articulated_body(
-    graph: ExpressionGraph, links: tuple[Link, ...], state: State, tau: Sequence[Expression]
+    graph: ExpressionGraph, links: tuple[GeneratorLink, ...], state: RecursionState, tau: Sequence[Expression]
 ) -> list[Expression]:
     """Joint accelerations from torques; every joint must have a coordinate of its own.
 
@@ -87,9 +87,9 @@ class _Articulated:
     def __init__(
         self,
         graph: ExpressionGraph,
-        links: Sequence[Link],
+        links: Sequence[GeneratorLink],
         members: Sequence[Member],
-        state: State,
+        state: RecursionState,
         tau: Sequence[Expression],
         carried: Mapping[int, tuple[Vector, Vector]],
     ) -> None:
@@ -169,7 +169,7 @@ class _Articulated:
         )
 
     def _released(
-        self, relation: _Relation, link: Link, tau: Expression
+        self, relation: _Relation, link: GeneratorLink, tau: Expression
     ) -> tuple[_Relation, Vector, Expression]:
         """The relation seen from behind the joint, and the joint's row and remainder."""
         h = relation.coupling
@@ -206,7 +206,7 @@ class _Articulated:
             force[2] = tau
         return _Relation(inertia, coupling, mass, moment, force), row, missing * inverse
 
-    def _before(self, relation: _Relation, link: Link, member: Member, arm: Vector) -> _Relation:
+    def _before(self, relation: _Relation, link: GeneratorLink, member: Member, arm: Vector) -> _Relation:
         """The relation at the origin of the link before, in its frame."""
         turned = _Relation(
             _symmetric_from(member, relation.inertia),
@@ -277,7 +277,7 @@ def _symmetric_from(member: Member, t: Tensor) -> Tensor:
     return [[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]
 
 
-def _at_entry(link: Link, tensor: Tensor) -> Tensor:
+def _at_entry(link: GeneratorLink, tensor: Tensor) -> Tensor:
     """A tensor of the frame turned by alpha, in the frame before."""
     rows = [from_entry(link, row) for row in tensor]
     columns = [from_entry(link, [rows[i][k] for i in range(3)]) for k in range(3)]

@@ -6,7 +6,7 @@ import enum
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from robot_dynamics.dynamics.generator.links import Link, leaves, parallel_runs
+from robot_dynamics.dynamics.generator.links import GeneratorLink, leaves, parallel_runs
 
 
 class Frame(enum.Enum):
@@ -99,7 +99,7 @@ class Choices:
         return replace(self, links=(*self.links[:index], choice, *self.links[index + 1 :]))
 
 
-def default_choices(links: tuple[Link, ...]) -> Choices:
+def default_choices(links: tuple[GeneratorLink, ...]) -> Choices:
     """Choices that are good without any search.
 
     A link from whose frame no later run starts is best left in the entry frame; summed angles pay while the

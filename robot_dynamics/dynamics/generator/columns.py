@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from robot_dynamics.codegen.columns import LEAST, MOST, ColumnGraph, Triangles
 from robot_dynamics.codegen.expression import Expression
-from robot_dynamics.dynamics.generator.links import Link
+from robot_dynamics.dynamics.generator.links import GeneratorLink
 from robot_dynamics.dynamics.generator.sensitivity import Carried, Entries, Passage, WayBack
 
 
@@ -25,7 +25,7 @@ class ColumnSensitivity:
     positions: Triangles
 
 
-def fit_columns(links: Sequence[Link]) -> bool:
+def fit_columns(links: Sequence[GeneratorLink]) -> bool:
     """True where every link has a coordinate of its own, in their order, and they fit a vector."""
     simple = all(link.coordinate == i and link.parent == i - 1 for i, link in enumerate(links))
     return simple and LEAST <= len(links) <= MOST

@@ -15,7 +15,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from robot_dynamics.codegen.expression import Expression
-from robot_dynamics.dynamics.generator.links import Link
+from robot_dynamics.dynamics.generator.links import GeneratorLink
 from robot_dynamics.dynamics.generator.vectors import Tensor, Vector, add, from_entry, from_turned, scaled
 from robot_dynamics.spatial import cross_entries
 
@@ -62,7 +62,7 @@ class CompositeInertia:
             [add(u, v) for u, v in zip(self.spread, other.spread, strict=True)],
         )
 
-    def back(self, link: Link, turn: Turned, arm: Vector, arm_rate: Vector) -> CompositeInertia:
+    def back(self, link: GeneratorLink, turn: Turned, arm: Vector, arm_rate: Vector) -> CompositeInertia:
         """The same from the origin and in the axes of the link before ``link``.
 
         ``turn`` is the cosine and sine of the joint's angle, ``arm`` and ``arm_rate`` are d and d' in the
@@ -120,7 +120,7 @@ def _symmetric_turned(c: Expression, s: Expression, t: Tensor) -> Tensor:
     return turned
 
 
-def _at_entry(link: Link, t: Tensor) -> Tensor:
+def _at_entry(link: GeneratorLink, t: Tensor) -> Tensor:
     """A tensor's components before the turn by alpha."""
     columns = [from_entry(link, [t[i][k] for i in range(3)]) for k in range(3)]
     return [from_entry(link, [columns[k][i] for k in range(3)]) for i in range(3)]

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from robot_dynamics.codegen.expression import Expression, ExpressionGraph
 from robot_dynamics.dynamics.generator.angles import Angle, Trigonometry
-from robot_dynamics.dynamics.generator.links import Link
+from robot_dynamics.dynamics.generator.links import GeneratorLink
 from robot_dynamics.dynamics.generator.runs import joint_variable
 from robot_dynamics.dynamics.generator.vectors import (
     Vector,
@@ -50,7 +50,12 @@ class Steps:
     """
 
     def __init__(
-        self, graph: ExpressionGraph, links: Sequence[Link], q: Sequence[Expression], *, composed: bool
+        self,
+        graph: ExpressionGraph,
+        links: Sequence[GeneratorLink],
+        q: Sequence[Expression],
+        *,
+        composed: bool,
     ) -> None:
         self.graph = graph
         self.links = tuple(links)

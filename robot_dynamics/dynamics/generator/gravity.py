@@ -13,7 +13,7 @@ from types import MappingProxyType
 from robot_dynamics.codegen.expression import Expression, ExpressionGraph
 from robot_dynamics.dynamics.generator.angles import Trigonometry
 from robot_dynamics.dynamics.generator.choices import Choices
-from robot_dynamics.dynamics.generator.links import Link
+from robot_dynamics.dynamics.generator.links import GeneratorLink
 from robot_dynamics.dynamics.generator.regrouping import regrouped
 from robot_dynamics.dynamics.generator.runs import places
 from robot_dynamics.dynamics.generator.vectors import (
@@ -30,7 +30,7 @@ from robot_dynamics.dynamics.generator.vectors import (
 
 def gravity_forces(
     graph: ExpressionGraph,
-    links: tuple[Link, ...],
+    links: tuple[GeneratorLink, ...],
     q: Sequence[Expression],
     gravity: Vector,
     choices: Choices,

@@ -9,9 +9,9 @@ from robot_dynamics.codegen.expression import Expression, ExpressionGraph
 from robot_dynamics.dynamics.base_parameters import base_parameters
 from robot_dynamics.dynamics.friction import DriveFriction
 from robot_dynamics.dynamics.generator.choices import Choices
-from robot_dynamics.dynamics.generator.links import Link
+from robot_dynamics.dynamics.generator.links import GeneratorLink
 from robot_dynamics.dynamics.generator.payload import payload_pseudo
-from robot_dynamics.dynamics.generator.recursion import State
+from robot_dynamics.dynamics.generator.recursion import RecursionState
 from robot_dynamics.dynamics.generator.search import Objective
 from robot_dynamics.dynamics.generator.vectors import Tensor, Vector, add
 from robot_dynamics.dynamics.serial_model import SerialModel
@@ -122,7 +122,7 @@ class Request:
     """
 
     model: SerialModel
-    links: tuple[Link, ...]
+    links: tuple[GeneratorLink, ...]
     more: tuple[InputArray, ...]
     objective: Objective
     effort: str
@@ -178,10 +178,10 @@ class Inputs:
             return self._arrays[name]
         return tuple(self.graph.expression(0.0) for _ in range(self._request.model.dof))
 
-    def state(self) -> State:
+    def state(self) -> RecursionState:
         """The state with the arrays that were declared; the others are zero."""
         arrays = self["q"], self["qd"], self["qdd"]
-        return State(*arrays, self.gravity, self._wrenches, self.payloads)
+        return RecursionState(*arrays, self.gravity, self._wrenches, self.payloads)
 
     def friction_efforts(self) -> list[Expression]:
         """Efforts of friction; zeros where it is not declared."""

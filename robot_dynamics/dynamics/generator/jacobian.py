@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from robot_dynamics.codegen.expression import Expression, ExpressionGraph
 from robot_dynamics.dynamics.generator.angles import Trigonometry
 from robot_dynamics.dynamics.generator.choices import Choices
-from robot_dynamics.dynamics.generator.links import Link
+from robot_dynamics.dynamics.generator.links import GeneratorLink
 from robot_dynamics.dynamics.generator.runs import places
 from robot_dynamics.dynamics.generator.vectors import Vector, add, from_entry, from_turned, scaled
 from robot_dynamics.spatial import Array
@@ -22,7 +22,7 @@ from robot_dynamics.spatial import Array
 
 def tip_jacobian(
     graph: ExpressionGraph,
-    links: tuple[Link, ...],
+    links: tuple[GeneratorLink, ...],
     tip: Array,
     q: Sequence[Expression],
     choices: Choices,

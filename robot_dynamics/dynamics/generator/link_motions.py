@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from robot_dynamics.dynamics.generator.frame_kinematics import Steps
-from robot_dynamics.dynamics.generator.links import Link
+from robot_dynamics.dynamics.generator.links import GeneratorLink
 from robot_dynamics.dynamics.generator.motion import AngularMotion, at_rest, enter, own_motion
-from robot_dynamics.dynamics.generator.recursion import State
+from robot_dynamics.dynamics.generator.recursion import RecursionState
 from robot_dynamics.dynamics.generator.runs import joint_variable
 from robot_dynamics.dynamics.generator.vectors import Vector, add, along_a, scaled, to_entry, to_turned
 from robot_dynamics.spatial import cross_entries
@@ -21,7 +21,7 @@ class Motions:
         arm_rates: rate of the origin's position from that of the link before, in the axes of ``steps.arms``.
     """
 
-    def __init__(self, links: tuple[Link, ...], state: State, *, composed: bool) -> None:
+    def __init__(self, links: tuple[GeneratorLink, ...], state: RecursionState, *, composed: bool) -> None:
         """Carry the motion from link to link."""
         self.links = links
         self.state = state

@@ -24,7 +24,7 @@ _NEARLY_PARALLEL = 1e-3
 
 
 @dataclass(frozen=True)
-class Link(JointFrame):
+class GeneratorLink(JointFrame):
     """A joint's frame and its link.
 
     Attributes:
@@ -47,7 +47,7 @@ class Link(JointFrame):
         """True where alpha and gamma are multiples of pi/2 (a minute angle has cosine 1 but a sine)."""
         return self.cos_alpha * self.sin_alpha == 0.0 and self.cos_gamma * self.sin_gamma == 0.0
 
-    def with_pseudo(self, pseudo: Array, noise: Array) -> Link:
+    def with_pseudo(self, pseudo: Array, noise: Array) -> GeneratorLink:
         """The link with another mass distribution; entries within its rounding noise become zero."""
         return replace(self, pseudo=np.where(np.abs(pseudo) <= noise, 0.0, pseudo), noise=noise)
 
@@ -61,7 +61,7 @@ def pseudo_inertia(mass: float, first_moment: Array, inertia: Array) -> Array:
     return pseudo
 
 
-def links_of(model: SerialModel) -> tuple[Link, ...]:
+def links_of(model: SerialModel) -> tuple[GeneratorLink, ...]:
     """The links of a model whose first frame has alpha = a = y_shift = 0."""
     unit = 4.0 * float(np.finfo(float).eps)
     links = []
@@ -70,7 +70,9 @@ def links_of(model: SerialModel) -> tuple[Link, ...]:
         noise = np.full((4, 4), unit * float(np.max(np.abs(pseudo[:3, :3]), initial=0.0)))
         noise[:3, 3] = noise[3, :3] = unit * float(np.max(np.abs(frame.first_moment)))
         noise[3, 3] = 0.0
-        links.append(Link(**frame.joint_fields(), pseudo=pseudo, noise=noise).with_pseudo(pseudo, noise))
+        links.append(
+            GeneratorLink(**frame.joint_fields(), pseudo=pseudo, noise=noise).with_pseudo(pseudo, noise)
+        )
     return tuple(links)
 
 
@@ -111,7 +113,7 @@ def axes_made_parallel(model: SerialModel) -> SerialModel:
     return replace(model, links=tuple(links), tip=tips[0], other_tips=tuple(tips[1:]), link_poses=poses)
 
 
-def parallel_runs(links: Sequence[Link], joined: Sequence[bool] = ()) -> list[list[int]]:
+def parallel_runs(links: Sequence[GeneratorLink], joined: Sequence[bool] = ()) -> list[list[int]]:
     """Indices of the links, in maximal runs of joints whose z axes are parallel.
 
     Only the last link of a run carries links of other runs.
@@ -134,7 +136,7 @@ def parallel_runs(links: Sequence[Link], joined: Sequence[bool] = ()) -> list[li
     return runs
 
 
-def leaves(links: Sequence[Link]) -> tuple[int, ...]:
+def leaves(links: Sequence[GeneratorLink]) -> tuple[int, ...]:
     """Indices of the links that carry no other."""
     carrying = {link.parent for link in links}
     return tuple(index for index in range(len(links)) if index not in carrying)

@@ -18,7 +18,7 @@ from types import MappingProxyType
 from robot_dynamics.codegen.expression import Expression, ExpressionGraph
 from robot_dynamics.dynamics.generator.angles import Trigonometry
 from robot_dynamics.dynamics.generator.choices import Choices
-from robot_dynamics.dynamics.generator.links import Link
+from robot_dynamics.dynamics.generator.links import GeneratorLink
 from robot_dynamics.dynamics.generator.regrouping import regrouped
 from robot_dynamics.dynamics.generator.runs import Place, places
 from robot_dynamics.dynamics.generator.vectors import (
@@ -64,7 +64,7 @@ class _Column:
 
 def mass_matrix(
     graph: ExpressionGraph,
-    links: tuple[Link, ...],
+    links: tuple[GeneratorLink, ...],
     q: Sequence[Expression],
     choices: Choices,
     payloads: Mapping[int, Tensor] = MappingProxyType({}),
@@ -81,7 +81,7 @@ class _Composite:
     def __init__(
         self,
         graph: ExpressionGraph,
-        links: tuple[Link, ...],
+        links: tuple[GeneratorLink, ...],
         q: Sequence[Expression],
         choices: Choices,
         payloads: Mapping[int, Tensor],
@@ -145,7 +145,7 @@ class _Composite:
             _Column(c.place, from_entry(first, c.force), from_entry(first, c.moment)) for c in columns
         ]
 
-    def _constant(self, link: Link) -> _Body:
+    def _constant(self, link: GeneratorLink) -> _Body:
         pseudo = link.pseudo.tolist()
         expression = self.graph.expression
         return _Body(
@@ -197,7 +197,7 @@ class _Composite:
             return _Column(place, [-s[1], s[0], self.zero], [-j[0][2], -j[1][2], axial])
         return _Column(place, [self.zero, self.zero, body.mass], [s[1], -s[0], self.zero])
 
-    def _store(self, link: Link, column: _Column) -> None:
+    def _store(self, link: GeneratorLink, column: _Column) -> None:
         other = column.place.link
         value = column.moment[2] if link.revolute else column.force[2]
         for joint in (link, other):

@@ -18,7 +18,7 @@ from typing import TypeAlias
 
 from robot_dynamics.codegen.expression import Expression
 from robot_dynamics.dynamics.generator.angles import Angle, Trigonometry
-from robot_dynamics.dynamics.generator.links import Link
+from robot_dynamics.dynamics.generator.links import GeneratorLink
 from robot_dynamics.dynamics.generator.motion import AngularMotion, Entry, relative_tensor
 from robot_dynamics.dynamics.generator.vectors import Tensor, Vector
 
@@ -70,7 +70,7 @@ def own_moment(
 
 
 def entry_moment(
-    link: Link,
+    link: GeneratorLink,
     entry: Entry,
     angle: Angle,
     rates: tuple[Expression, Expression],

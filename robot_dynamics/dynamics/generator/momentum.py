@@ -22,7 +22,7 @@ from types import MappingProxyType
 from robot_dynamics.codegen.expression import Expression, ExpressionGraph
 from robot_dynamics.dynamics.generator.angles import Trigonometry
 from robot_dynamics.dynamics.generator.choices import Choices
-from robot_dynamics.dynamics.generator.links import Link
+from robot_dynamics.dynamics.generator.links import GeneratorLink
 from robot_dynamics.dynamics.generator.moments import Pseudo
 from robot_dynamics.dynamics.generator.regrouping import regrouped
 from robot_dynamics.dynamics.generator.runs import Place, joint_variable, places
@@ -44,7 +44,7 @@ Momentum = tuple[Vector, Vector]
 
 def momentum(
     graph: ExpressionGraph,
-    links: tuple[Link, ...],
+    links: tuple[GeneratorLink, ...],
     q: Sequence[Expression],
     qd: Sequence[Expression],
     choices: Choices,
@@ -62,7 +62,7 @@ class _Sweep:
     def __init__(
         self,
         graph: ExpressionGraph,
-        links: tuple[Link, ...],
+        links: tuple[GeneratorLink, ...],
         q: Sequence[Expression],
         qd: Sequence[Expression],
         choices: Choices,

@@ -18,7 +18,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from robot_dynamics.codegen.expression import Expression, ExpressionGraph
-from robot_dynamics.dynamics.generator.links import Link
+from robot_dynamics.dynamics.generator.links import GeneratorLink
 from robot_dynamics.dynamics.generator.vectors import (
     Tensor,
     Vector,
@@ -76,7 +76,7 @@ def tensor_of(w: Vector, wd: Vector) -> Tensor:
     ]
 
 
-def enter(first: Link, motion: AngularMotion, tensor: bool) -> Entry:
+def enter(first: GeneratorLink, motion: AngularMotion, tensor: bool) -> Entry:
     """Motion of the previous link in the entry frame of a run; ``tensor`` asks for all of b."""
     velocity, acceleration = to_entry(first, motion.velocity), to_entry(first, motion.acceleration)
     if first.quarter_turn:

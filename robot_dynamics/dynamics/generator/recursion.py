@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from robot_dynamics.codegen.expression import Expression, ExpressionGraph
 from robot_dynamics.dynamics.generator.angles import Angle, Trigonometry
 from robot_dynamics.dynamics.generator.choices import Choices, Frame, LinkChoice
-from robot_dynamics.dynamics.generator.links import Link, leaves
+from robot_dynamics.dynamics.generator.links import GeneratorLink, leaves
 from robot_dynamics.dynamics.generator.moments import Units, entry_moment, own_moment
 from robot_dynamics.dynamics.generator.motion import (
     AngularMotion,
@@ -42,7 +42,7 @@ from robot_dynamics.spatial import cross_entries
 
 
 @dataclass(frozen=True)
-class State:
+class RecursionState:
     """The scalars that a program computes with.
 
     Attributes:
@@ -99,7 +99,7 @@ class Member:
 
 
 def inverse_dynamics(
-    graph: ExpressionGraph, links: tuple[Link, ...], state: State, choices: Choices
+    graph: ExpressionGraph, links: tuple[GeneratorLink, ...], state: RecursionState, choices: Choices
 ) -> list[Expression]:
     """Generalised forces of the coordinates [N·m or N]."""
     choices = choices.as_given(state.tied)
@@ -110,7 +110,11 @@ class Recursion:
     """The recursion for links whose parameters are placed already (see :func:`.regrouped`)."""
 
     def __init__(
-        self, graph: ExpressionGraph, links: tuple[Link, ...], state: State, choices: Choices
+        self,
+        graph: ExpressionGraph,
+        links: tuple[GeneratorLink, ...],
+        state: RecursionState,
+        choices: Choices,
     ) -> None:
         self.graph = graph
         self.links = links
@@ -200,7 +204,7 @@ class Recursion:
             origin = add(origin, scaled(y, [row[1] for row in entry.b]))
         return _Walk(entry, origin, Angle(), self.zero, self.zero, self.trigonometry.cos_sin(Angle()))
 
-    def _advance(self, walk: _Walk, link: Link) -> None:
+    def _advance(self, walk: _Walk, link: GeneratorLink) -> None:
         """Along and about the axis of ``link``, from the frame before its joint to its own."""
         if link.revolute:
             walk.origin = add(walk.origin, scaled(link.r / self.units.forward, walk.entry.column))
@@ -212,14 +216,14 @@ class Recursion:
             walk.angle = walk.angle.plus(None, link.theta)
         walk.turn = self.trigonometry.cos_sin(walk.angle)
 
-    def _step(self, link: Link) -> tuple[Expression, Expression]:
+    def _step(self, link: GeneratorLink) -> tuple[Expression, Expression]:
         """Cosine and sine of the joint's own angle."""
         if link.revolute:
             return self.trigonometry.cos_sin(Angle().plus(joint_variable(link, self.state.q), link.offset))
         return self.trigonometry.cos_sin(Angle().plus(None, link.theta))
 
     def _load(
-        self, link: Link, choice: LinkChoice, walk: _Walk, motion: AngularMotion | None
+        self, link: GeneratorLink, choice: LinkChoice, walk: _Walk, motion: AngularMotion | None
     ) -> tuple[Vector, Vector]:
         """Moment and force that move the link: by its own ``motion`` in its own frame, without it in E."""
         squares = choice.difference_of_squares
@@ -239,13 +243,13 @@ class Recursion:
             link, walk.entry, walk.angle, rates, walk.origin, self.units, self.trigonometry, squares=squares
         )
 
-    def _arm(self, link: Link, walk: _Walk) -> Vector:
+    def _arm(self, link: GeneratorLink, walk: _Walk) -> Vector:
         """Acceleration added by the arm (a, y_shift) of a link, which is fixed in the link before, in E."""
         arm = [link.a / self.units.forward, link.y_shift / self.units.forward, 0.0]
         x, y, _ = from_turned(*walk.turn, [self.graph.expression(length) for length in arm])
         return [row[0] * x + row[1] * y for row in relative_tensor(walk.entry, walk.rate, walk.acceleration)]
 
-    def _slide(self, link: Link, entry: Entry) -> Vector:
+    def _slide(self, link: GeneratorLink, entry: Entry) -> Vector:
         """Acceleration added by a prismatic joint, in E: distance, Coriolis and joint acceleration."""
         unit = 1.0 / self.units.forward
         distance = unit * (joint_variable(link, self.state.q) + link.offset)

@@ -14,9 +14,9 @@ from collections.abc import Sequence
 
 from robot_dynamics.codegen.expression import Expression
 from robot_dynamics.dynamics.generator.link_motions import Motions
-from robot_dynamics.dynamics.generator.links import Link
+from robot_dynamics.dynamics.generator.links import GeneratorLink
 from robot_dynamics.dynamics.generator.motion import AngularMotion, tensor_of
-from robot_dynamics.dynamics.generator.recursion import State
+from robot_dynamics.dynamics.generator.recursion import RecursionState
 from robot_dynamics.dynamics.generator.vectors import Vector, add
 from robot_dynamics.spatial import Array, cross_entries
 
@@ -25,7 +25,7 @@ PARAMETERS = ("m", "mx", "my", "mz", "Ixx", "Ixy", "Iyy", "Ixz", "Iyz", "Izz")
 
 
 def regressor(
-    links: tuple[Link, ...], state: State, poses: Sequence[Array | None], *, composed: bool
+    links: tuple[GeneratorLink, ...], state: RecursionState, poses: Sequence[Array | None], *, composed: bool
 ) -> list[list[Expression]]:
     """One row per coordinate; ten columns per link, in the order of ``PARAMETERS``.
 

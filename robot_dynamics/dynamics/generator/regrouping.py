@@ -23,14 +23,14 @@ from dataclasses import replace
 import numpy as np
 
 from robot_dynamics.dynamics.generator.choices import Choices, Isotropic, LinkChoice, PointMass, Turn
-from robot_dynamics.dynamics.generator.links import Link, leaves, parallel_runs
+from robot_dynamics.dynamics.generator.links import GeneratorLink, leaves, parallel_runs
 from robot_dynamics.spatial import Array
 
 # A point mass whose second moment is so many times the robot's largest would make rounding errors grow.
 _LARGEST_SECOND_MOMENT = 1e3
 
 
-def regrouped(links: tuple[Link, ...], choices: Choices) -> tuple[Link, ...]:
+def regrouped(links: tuple[GeneratorLink, ...], choices: Choices) -> tuple[GeneratorLink, ...]:
     """The links with their parameters placed as ``choices`` says."""
     placed = list(links)
     largest = _LARGEST_SECOND_MOMENT * max(float(np.max(np.abs(link.pseudo[:3, :3]))) for link in links)
@@ -49,7 +49,9 @@ def regrouped(links: tuple[Link, ...], choices: Choices) -> tuple[Link, ...]:
     return tuple(placed)
 
 
-def _move_axis(link: Link, previous: Link, rule: PointMass, largest: float) -> tuple[Link, Link]:
+def _move_axis(
+    link: GeneratorLink, previous: GeneratorLink, rule: PointMass, largest: float
+) -> tuple[GeneratorLink, GeneratorLink]:
     on_axis = np.zeros((4, 4))
     on_axis[2:, 2:] = 1.0
     transform = link.pose_at(0.0)
@@ -75,7 +77,7 @@ def _move_axis(link: Link, previous: Link, rule: PointMass, largest: float) -> t
     )
 
 
-def _move_inertia(link: Link, previous: Link) -> tuple[Link, Link]:
+def _move_inertia(link: GeneratorLink, previous: GeneratorLink) -> tuple[GeneratorLink, GeneratorLink]:
     block = np.zeros((4, 4))
     block[:3, :3] = 1.0
     turn = link.pose_at(0.0)
@@ -95,7 +97,7 @@ def _magnitude(transform: Array, noise: Array, moved: Array) -> Array:
     return np.asarray(absolute @ (noise + unit * np.abs(moved)) @ absolute.T)
 
 
-def _move_isotropic(placed: list[Link], choices: Sequence[LinkChoice]) -> None:
+def _move_isotropic(placed: list[GeneratorLink], choices: Sequence[LinkChoice]) -> None:
     runs = parallel_runs(placed)
     first = {run[-1]: run for run in runs if placed[run[0]].parent < 0}
     for run in runs:
@@ -108,7 +110,7 @@ def _move_isotropic(placed: list[Link], choices: Sequence[LinkChoice]) -> None:
 
 
 def _move_isotropic_of(
-    run: list[int], axle_index: int, placed: list[Link], choices: Sequence[LinkChoice]
+    run: list[int], axle_index: int, placed: list[GeneratorLink], choices: Sequence[LinkChoice]
 ) -> None:
     for index in run:
         link = placed[index]
@@ -130,7 +132,7 @@ def _move_isotropic_of(
         placed[axle_index] = replace(axle, spin=axle.spin + k)
 
 
-def turned(link: Link, turn: Turn) -> Link:
+def turned(link: GeneratorLink, turn: Turn) -> GeneratorLink:
     """The link in a frame that is turned about its own z axis."""
     pseudo = link.pseudo
     if turn is Turn.NONE or not link.revolute:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from robot_dynamics.codegen.expression import Expression, ExpressionGraph
 from robot_dynamics.dynamics.generator.angles import Angle, Trigonometry
 from robot_dynamics.dynamics.generator.choices import Choices
-from robot_dynamics.dynamics.generator.links import Link, parallel_runs
+from robot_dynamics.dynamics.generator.links import GeneratorLink, parallel_runs
 from robot_dynamics.dynamics.generator.vectors import Vector, from_turned
 
 
@@ -28,14 +28,16 @@ class Place:
     """
 
     index: int
-    link: Link
+    link: GeneratorLink
     angle: Angle
     cosine: Expression
     sine: Expression
     arm: Vector
 
 
-def runs_of(links: Sequence[Link], choices: Choices, tied: Collection[int] = frozenset()) -> list[list[int]]:
+def runs_of(
+    links: Sequence[GeneratorLink], choices: Choices, tied: Collection[int] = frozenset()
+) -> list[list[int]]:
     """The links' indices in runs of parallel axes, as far as ``choices`` joins them.
 
     A run ends at a link in whose frame something is given, one of ``tied``.
@@ -46,14 +48,14 @@ def runs_of(links: Sequence[Link], choices: Choices, tied: Collection[int] = fro
     return parallel_runs(links, joined)
 
 
-def joint_variable(link: Link, values: Sequence[Expression]) -> Expression:
+def joint_variable(link: GeneratorLink, values: Sequence[Expression]) -> Expression:
     """The joint's share of a coordinate's value, velocity or acceleration."""
     return link.multiplier * values[link.coordinate]
 
 
 def places(
     graph: ExpressionGraph,
-    links: Sequence[Link],
+    links: Sequence[GeneratorLink],
     choices: Choices,
     q: Sequence[Expression],
     trigonometry: Trigonometry,

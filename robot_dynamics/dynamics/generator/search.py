@@ -20,7 +20,7 @@ from robot_dynamics.dynamics.generator.choices import (
     PointMass,
     Turn,
 )
-from robot_dynamics.dynamics.generator.links import Link, leaves, parallel_runs
+from robot_dynamics.dynamics.generator.links import GeneratorLink, leaves, parallel_runs
 
 
 class Objective(enum.Enum):
@@ -51,7 +51,7 @@ def cost(count: OperationCount, objective: Objective) -> float:
 
 
 def best_choices(
-    links: tuple[Link, ...],
+    links: tuple[GeneratorLink, ...],
     start: Choices,
     operations: Callable[[Choices], OperationCount],
     objective: Objective,
@@ -85,7 +85,7 @@ def best_choices(
     return best
 
 
-def lengths_of(links: tuple[Link, ...]) -> list[float]:
+def lengths_of(links: tuple[GeneratorLink, ...]) -> list[float]:
     """One metre and the robot's different lengths [m]: what may serve as a unit.
 
     In the order of the links, so that a robot with other numbers takes the same way through the search.
@@ -96,7 +96,7 @@ def lengths_of(links: tuple[Link, ...]) -> list[float]:
 
 
 def _coordinates(
-    links: tuple[Link, ...], objective: Objective, relevant: frozenset[str]
+    links: tuple[GeneratorLink, ...], objective: Objective, relevant: frozenset[str]
 ) -> Iterator[Callable[[Choices], list[Choices]]]:
     """For each coordinate of the search a function from choices to the alternatives in that coordinate."""
     if objective is not Objective.JOINT_ANGLES:
@@ -114,7 +114,7 @@ def _coordinates(
                 ]
 
 
-def _options(links: tuple[Link, ...], index: int) -> dict[str, list[object]]:
+def _options(links: tuple[GeneratorLink, ...], index: int) -> dict[str, list[object]]:
     """The values of every field of a link's choice that can make a difference."""
     link, ends = links[index], leaves(links)
     runs = parallel_runs(links)

@@ -30,9 +30,9 @@ from robot_dynamics.codegen.expression import Expression
 from robot_dynamics.dynamics.generator.choices import Choices, LinkChoice
 from robot_dynamics.dynamics.generator.composite_inertia import CompositeInertia, applied
 from robot_dynamics.dynamics.generator.link_motions import Motions
-from robot_dynamics.dynamics.generator.links import Link
+from robot_dynamics.dynamics.generator.links import GeneratorLink
 from robot_dynamics.dynamics.generator.moments import Units, own_moment
-from robot_dynamics.dynamics.generator.recursion import State
+from robot_dynamics.dynamics.generator.recursion import RecursionState
 from robot_dynamics.dynamics.generator.regrouping import regrouped
 from robot_dynamics.dynamics.generator.vectors import (
     Vector,
@@ -114,7 +114,7 @@ class Passage:
         origin: acceleration of the origin less gravity.
     """
 
-    link: Link
+    link: GeneratorLink
     turn: tuple[Expression, Expression]
     arm: Vector
     arm_rate: Vector
@@ -166,7 +166,7 @@ class WayBack(Motions):
         passages: the links as they are passed.
     """
 
-    def __init__(self, links: tuple[Link, ...], state: State, *, composed: bool) -> None:
+    def __init__(self, links: tuple[GeneratorLink, ...], state: RecursionState, *, composed: bool) -> None:
         """Carry the motion of ``state`` to the tip."""
         placed = regrouped(links, Choices(tuple(LinkChoice(column=link.quarter_turn) for link in links)))
         super().__init__(placed, state, composed=composed)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TypeAlias
 
 from robot_dynamics.codegen.expression import Expression
-from robot_dynamics.dynamics.generator.links import Link
+from robot_dynamics.dynamics.generator.links import GeneratorLink
 
 Vector: TypeAlias = list[Expression]
 Tensor: TypeAlias = list[Vector]
@@ -31,7 +31,7 @@ def from_turned(c: Expression, s: Expression, v: Vector) -> Vector:
     return [c * v[0] - s * v[1], s * v[0] + c * v[1], v[2]]
 
 
-def to_entry(link: Link, v: Vector) -> Vector:
+def to_entry(link: GeneratorLink, v: Vector) -> Vector:
     """Components in frame i-1 turned by gamma about z and alpha about x."""
     ca, sa = link.cos_alpha, link.sin_alpha
     if link.gamma:
@@ -43,7 +43,7 @@ def to_entry(link: Link, v: Vector) -> Vector:
     return [v[0], ca * v[1] + sa * v[2], ca * v[2] - sa * v[1]]
 
 
-def from_entry(link: Link, v: Vector) -> Vector:
+def from_entry(link: GeneratorLink, v: Vector) -> Vector:
     """Components in frame i-1 from those in the frame turned by gamma about z and alpha about x."""
     ca, sa = link.cos_alpha, link.sin_alpha
     v = [v[0], ca * v[1] - sa * v[2], sa * v[1] + ca * v[2]]
@@ -56,14 +56,14 @@ def from_entry(link: Link, v: Vector) -> Vector:
     return v
 
 
-def along_a(link: Link, tensor: Tensor) -> Vector:
+def along_a(link: GeneratorLink, tensor: Tensor) -> Vector:
     """A tensor of frame i-1 times the unit vector along a."""
     if link.gamma:
         return [link.cos_gamma * row[0] + link.sin_gamma * row[1] for row in tensor]
     return [row[0] for row in tensor]
 
 
-def tensor_at_entry(link: Link, b: Tensor) -> Tensor:
+def tensor_at_entry(link: GeneratorLink, b: Tensor) -> Tensor:
     """Entries of a tensor in the frame turned by gamma and alpha, multiples of pi/2: a signed permutation."""
     if link.gamma:
         c, s = link.cos_gamma, link.sin_gamma

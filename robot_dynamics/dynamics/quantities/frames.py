@@ -10,7 +10,7 @@ import numpy as np
 from robot_dynamics.codegen.expression import Expression
 from robot_dynamics.dynamics.generator.frame_kinematics import Steps
 from robot_dynamics.dynamics.generator.inputs import Request
-from robot_dynamics.dynamics.generator.links import Link
+from robot_dynamics.dynamics.generator.links import GeneratorLink
 from robot_dynamics.dynamics.generator.search import Objective
 from robot_dynamics.dynamics.quantities.quantity import Option, SeveralOption
 from robot_dynamics.model.chain import KinematicChain
@@ -48,7 +48,7 @@ class FixedFrame:
     """
 
     path: tuple[int, ...]
-    links: tuple[Link, ...]
+    links: tuple[GeneratorLink, ...]
     pose: Array
 
 
@@ -82,7 +82,7 @@ def _fixed(request: Request, chosen: str) -> FixedFrame:
     return FixedFrame(tuple(path), tuple(renumbered), pose)
 
 
-def steps_to(request: Request, links: tuple[Link, ...], q: tuple[Expression, ...]) -> Steps:
+def steps_to(request: Request, links: tuple[GeneratorLink, ...], q: tuple[Expression, ...]) -> Steps:
     """The steps along ``links`` at coordinates ``q``."""
     graph = q[0].graph
     return Steps(graph, links, q, composed=request.objective is not Objective.OPERATIONS)

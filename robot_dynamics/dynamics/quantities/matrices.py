@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from robot_dynamics.codegen.expression import Expression
 from robot_dynamics.dynamics.generator.inputs import Request, Sizes
-from robot_dynamics.dynamics.generator.recursion import State
+from robot_dynamics.dynamics.generator.recursion import RecursionState
 from robot_dynamics.dynamics.generator.search import Objective
 from robot_dynamics.dynamics.generator.sensitivity import Matrix, Sensitivity, WayBack
 
@@ -38,7 +38,7 @@ def composed_angles(request: Request) -> bool:
     return request.objective is not Objective.OPERATIONS
 
 
-def way_back(request: Request, state: State) -> WayBack:
+def way_back(request: Request, state: RecursionState) -> WayBack:
     """Way back to the base, from which the derivatives at ``state`` follow."""
     return WayBack(request.links, state, composed=composed_angles(request))
 

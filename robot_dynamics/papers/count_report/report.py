@@ -12,7 +12,7 @@ from typing import Any
 from robot_dynamics.codegen.program import CONVENTION
 from robot_dynamics.dynamics.serial_model import SerialModel
 from robot_dynamics.errors import escaped
-from robot_dynamics.papers.counts.comparison import Comparison
+from robot_dynamics.papers.counts.comparison import CountComparison
 from robot_dynamics.papers.counts.measure import (
     Formula,
     RobotCount,
@@ -90,7 +90,7 @@ class CountReport:
     links: int
     robot: str
     formulations: tuple[FormulationCount, ...]
-    tables: tuple[Comparison, ...]
+    tables: tuple[CountComparison, ...]
     detailed: bool
     prismatic: int = 0
     generated: Tally | None = None

@@ -13,7 +13,7 @@ from robot_dynamics.papers.count_report.report import (
     FormulationCount,
     formula_texts,
 )
-from robot_dynamics.papers.counts.comparison import Comparison, Row
+from robot_dynamics.papers.counts.comparison import CountComparison, CountRow
 from robot_dynamics.papers.counts.measure import Formula
 from robot_dynamics.papers.counts.scalars import Tally
 
@@ -96,7 +96,7 @@ def _steps(count: FormulationCount) -> list[str]:
     return lines
 
 
-def _table(table: Comparison, links: int) -> list[str]:
+def _table(table: CountComparison, links: int) -> list[str]:
     rows, notes = [], []
     for row in table.rows:
         mark = ""
@@ -120,7 +120,7 @@ def _at(formula: Formula | None, links: int) -> str:
     return f"{tally.multiplications} {tally.additions}"
 
 
-def _verdict(row: Row) -> str:
+def _verdict(row: CountRow) -> str:
     if row.printed is None:
         return ""
     return "reached" if row.reached else "differs"

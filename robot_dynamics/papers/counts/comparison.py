@@ -15,7 +15,7 @@ from robot_dynamics.papers.counts.published import PublishedTable
 
 
 @dataclass(frozen=True)
-class Row:
+class CountRow:
     """One line of a comparison; ``printed`` is None for what the paper does not list."""
 
     label: str
@@ -30,7 +30,7 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class CountComparison:
     """A published table, its rows run.
 
     Attributes:
@@ -42,12 +42,12 @@ class Comparison:
 
     key: str
     title: str
-    rows: tuple[Row, ...]
+    rows: tuple[CountRow, ...]
     formulation: str
     remarks: tuple[str, ...]
 
 
-def compare(table: PublishedTable) -> Comparison:
+def compare(table: PublishedTable) -> CountComparison:
     """The lines of ``table`` beside those of the formulation that it counts."""
     rows = []
     for line in table.lines:
@@ -56,27 +56,27 @@ def compare(table: PublishedTable) -> Comparison:
             measured = total({step: _step(formulas, step) for step in line.steps})
         else:
             measured = total(formulas, without=table.outside)
-        rows.append(Row(line.label, line.printed, measured, line.remark))
+        rows.append(CountRow(line.label, line.printed, measured, line.remark))
     remarks = list(table.remarks)
     if table.total is not None:
         rows.append(total_row(rows, table.total))
         remarks.insert(0, sum_remark(rows[:-1], table.total))
-    return Comparison(table.key, table.title, tuple(rows), table.formulation, tuple(remarks))
+    return CountComparison(table.key, table.title, tuple(rows), table.formulation, tuple(remarks))
 
 
 def _step(formulas: dict[str, Formula], step: str) -> Formula:
     return feedback_formula() if step == "feedback" else formulas[step]
 
 
-def total_row(rows: Sequence[Row], printed: Formula) -> Row:
+def total_row(rows: Sequence[CountRow], printed: Formula) -> CountRow:
     """The printed total beside the sum of the measured lines."""
     measured = total({str(i): row.measured for i, row in enumerate(rows) if row.measured is not None})
     differing = sum(not row.reached for row in rows)
     remark = f"lines above that differ: {differing}" if differing else ""
-    return Row("Total", printed, measured, remark)
+    return CountRow("Total", printed, measured, remark)
 
 
-def sum_remark(rows: Sequence[Row], printed: Formula) -> str:
+def sum_remark(rows: Sequence[CountRow], printed: Formula) -> str:
     """Remark on the sum of the printed lines and the printed total."""
     lines = total({str(i): row.printed for i, row in enumerate(rows) if row.printed is not None})
     if lines == printed:

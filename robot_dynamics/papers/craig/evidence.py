@@ -14,8 +14,8 @@ from robot_dynamics.papers.craig.recursion import Iteration, iterate
 from robot_dynamics.papers.evidence.finding import (
     LINKS,
     Erratum,
-    Finding,
     Paper,
+    PaperFinding,
     Section,
     relative_error,
     within,
@@ -33,7 +33,7 @@ from robot_dynamics.spatial import Array
 _KINDS = {"revolute": "RRRRRR", "prismatic": "PPP", "revolute and prismatic": "RPRRPR"}
 
 
-def velocities(folder: Path) -> Iterator[Finding]:
+def velocities(folder: Path) -> Iterator[PaperFinding]:
     """Outward iterations: velocities and accelerations of the links."""
     quantities = (
         ("omega_{i+1}", "R omega_i + theta' z; R omega_i where the joint slides", "w", "angular_velocity"),
@@ -72,7 +72,7 @@ def velocities(folder: Path) -> Iterator[Finding]:
     )
 
 
-def balances(folder: Path) -> Iterator[Finding]:
+def balances(folder: Path) -> Iterator[PaperFinding]:
     """Inward iterations (2-1) to (2-6)."""
     model = random_arm(2, "RPRRPR")
     state = random_state(model)
@@ -111,7 +111,7 @@ def balances(folder: Path) -> Iterator[Finding]:
             1e-6,
         )
     count = total(general_formulas("craig")).at(LINKS)
-    yield Finding(
+    yield PaperFinding(
         "number of operations",
         "none is printed",
         f"{LINKS} links, general arm: {count.multiplications} ×, {count.additions} +",
@@ -120,7 +120,7 @@ def balances(folder: Path) -> Iterator[Finding]:
     )
 
 
-def errata(folder: Path) -> Iterator[Finding]:
+def errata(folder: Path) -> Iterator[PaperFinding]:
     """Errors of the print."""
     yield from (erratum.finding() for erratum in ERRATA)
 

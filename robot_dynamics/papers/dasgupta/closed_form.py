@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from robot_dynamics.papers.dasgupta.machines import frictionless, general_machine, paper_platform
-from robot_dynamics.papers.evidence.finding import Finding, relative_error, within
+from robot_dynamics.papers.evidence.finding import PaperFinding, relative_error, within
 from robot_dynamics.spatial import Array
 from robot_dynamics.stewart.dynamics import TaskSpaceDynamics
 from robot_dynamics.stewart.motion import Motion
@@ -16,7 +16,7 @@ from robot_dynamics.stewart.orientation import quaternion_from_rotation
 from robot_dynamics.stewart.platform import StewartPlatform
 
 
-def closed_form(folder: Path) -> Iterator[Finding]:
+def closed_form(folder: Path) -> Iterator[PaperFinding]:
     """M a + b = J' F, its symmetry and its energy."""
     asked = (
         "closed form dynamic equations, useful for simulation and the design of control systems (section 6)"
@@ -42,7 +42,7 @@ def closed_form(folder: Path) -> Iterator[Finding]:
             max(errors),
             "5 random states, against inverse dynamics",
         )
-        yield Finding(
+        yield PaperFinding(
             f"M(x) symmetric and positive definite, {name}",
             asked,
             f"column by column from inverse dynamics: asymmetry {max(skew):.0e}, smallest eigenvalue"

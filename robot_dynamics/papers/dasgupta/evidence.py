@@ -30,7 +30,7 @@ from robot_dynamics.papers.dasgupta.reproduction import (
     statements,
 )
 from robot_dynamics.papers.dasgupta.verbatim import Counted, published_forces
-from robot_dynamics.papers.evidence.finding import Finding, Paper, Section, relative_error, within
+from robot_dynamics.papers.evidence.finding import Paper, PaperFinding, Section, relative_error, within
 from robot_dynamics.stewart.platform import StewartPlatform
 
 _FIGURES = {
@@ -53,7 +53,7 @@ def _done() -> Reproduction:
     return reproduce()
 
 
-def figures(folder: Path) -> Iterator[Finding]:
+def figures(folder: Path) -> Iterator[PaperFinding]:
     """Figures 3 to 10."""
     done = _done()
     path = trajectory_figure(folder / "figure_03_typical_trajectory.png")
@@ -66,7 +66,7 @@ def figures(folder: Path) -> Iterator[Finding]:
         relative_error([speed], [float(np.linalg.norm(done.paths["I"].line.displacement))]),
         "V (tau_f - tau_t) against the distance of Path I",
     )
-    yield Finding(
+    yield PaperFinding(
         "figure 3, drawn",
         "a sketch",
         "coordinate, velocity, acceleration of Path I",
@@ -77,7 +77,7 @@ def figures(folder: Path) -> Iterator[Finding]:
     files = reproduction_figures(done, folder)
     for number, (name, what, described) in _FIGURES.items():
         pictures = tuple(file for file in files if file.name.startswith(f"figure_{number:02d}_"))
-        yield Finding(
+        yield PaperFinding(
             f"figure {number}: Path {name}, {what}",
             described,
             _numbers(done, number, name),
@@ -88,23 +88,24 @@ def figures(folder: Path) -> Iterator[Finding]:
         )
 
 
-def text(folder: Path) -> Iterator[Finding]:
+def text(folder: Path) -> Iterator[PaperFinding]:
     """Statements of sections 5 and 6."""
     done = _done()
     exact = {statement.claim: statement for statement in statements(done, "exact")}
     for statement in statements(done, "published"):
         other = exact[statement.claim]
         remark = f"exact model: {other.found}" + ("" if other.agrees else " (does not hold)")
-        yield Finding(statement.claim, statement.claim.split(": ", 1)[1], statement.found, statement.agrees,
-                      "our run of the published equations gives otherwise", remark)  # fmt: skip
+        short = statement.claim.split(": ", 1)[1]
+        otherwise = "our run of the published equations gives otherwise"
+        yield PaperFinding(statement.claim, short, statement.found, statement.agrees, otherwise, remark)
     yield from _shares()
     yield from _near()
 
 
-def _shares() -> Iterator[Finding]:
+def _shares() -> Iterator[PaperFinding]:
     """Statements on the legs' share."""
     light = fractions_of_light_platform()
-    yield Finding(
+    yield PaperFinding(
         "dynamic share with a light platform",
         "with a platform of the mass of a leg (4 kg) often above 60 %",
         f"Path I: median {np.median(light):.0%}; {np.mean(light > 0.6):.0%} of all values above 60 %",
@@ -115,7 +116,7 @@ def _shares() -> Iterator[Finding]:
     slow, fast = (np.abs(_done().results[name, "published"].dynamic_fraction) for name in ("I", "II"))
     order = [np.argsort(-np.median(part, axis=0)) + 1 for part in (slow, fast)]
     gap = distribution_gap(slow.ravel(), fast.ravel())
-    yield Finding(
+    yield PaperFinding(
         "Path II: distribution of the dynamic fractions",
         "bounds and distribution are altered significantly",
         f"median {np.median(slow):.0%} on Path I, {np.median(fast):.0%} on Path II; above 20 %:"
@@ -128,7 +129,7 @@ def _shares() -> Iterator[Finding]:
     )
     both = np.concatenate([slow.ravel(), fast.ravel()])
     inside = float(np.mean((both > 0.2) & (both < 0.5)))
-    yield Finding(
+    yield PaperFinding(
         "section 6: leg inertia's share of the forces",
         "generally 20 to 50 %",
         f"Paths I and II: {inside:.0%} of all values between 20 and 50 %, quartiles"
@@ -138,12 +139,12 @@ def _shares() -> Iterator[Finding]:
     )
 
 
-def _near() -> Iterator[Finding]:
+def _near() -> Iterator[PaperFinding]:
     """Statements on forces and condition number."""
     forces, condition = near_singularity()
     for low, high in ((1e2, 1e3), (1e3, 1e4)):
         part = forces[(condition >= low) & (condition < high)]
-        yield Finding(
+        yield PaperFinding(
             f"forces near a singularity, condition number {low:.0e} to {high:.0e}",
             "10^2 or 10^3: of the order of 10^4 N or more",
             f"Path III in steps of 1 ms: {len(part)} instants, greatest leg force {part.min():.1e} to"
@@ -152,7 +153,7 @@ def _near() -> Iterator[Finding]:
             "some are smaller",
         )
     rank = rank_correlation(forces, condition)
-    yield Finding(
+    yield PaperFinding(
         "higher condition number, higher actuator forces",
         "a direct relation",
         f"rank correlation of condition number and greatest leg force along Path III: {rank:.3f}",
@@ -161,7 +162,7 @@ def _near() -> Iterator[Finding]:
     )
 
 
-def cost(folder: Path) -> Iterator[Finding]:
+def cost(folder: Path) -> Iterator[PaperFinding]:
     """Section 4.5, with the operations of the published equations counted from a verbatim form."""
     machine, motion = frictionless(paper_platform().machine), paper_paths()["I"].line.at(0.5)
     counted = published_forces(machine, motion)
@@ -172,7 +173,7 @@ def cost(folder: Path) -> Iterator[Finding]:
     )
     yield from _parts(counted)
     ours = counted.total(matlab=True)
-    yield Finding(
+    yield PaperFinding(
         "operations of a time step",
         "6 · 694 + 273 + 452 = 4889",
         f"the printed parts add up to {6 * 694 + 273 + 452}; verbatim {ours} by Matlab's rule,"
@@ -182,7 +183,7 @@ def cost(folder: Path) -> Iterator[Finding]:
     )
     general = total(general_formulas("newton-euler-lee")).at(6)
     serial = general.multiplications + general.additions
-    yield Finding(
+    yield PaperFinding(
         "ratio to a serial arm of six joints",
         "3.36 (4889 to 132 n + 111 n - 4 = 1454)",
         f"{4889 / _SERIAL:.2f} of the printed numbers; {ours / serial:.2f} of our counts ({ours} verbatim"
@@ -192,7 +193,7 @@ def cost(folder: Path) -> Iterator[Finding]:
         "another ratio",
     )
     parallel = max(counted.leg.matlab, counted.platform.matlab) + counted.system.matlab
-    yield Finding(
+    yield PaperFinding(
         "seven branches at the same time",
         "expected of the same order as the Newton-Euler form of a serial arm",
         f"the longest branch and the final system take {parallel} operations, a general arm {serial}; in"
@@ -203,7 +204,7 @@ def cost(folder: Path) -> Iterator[Finding]:
     )
 
 
-def joint_space(folder: Path) -> Iterator[Finding]:
+def joint_space(folder: Path) -> Iterator[PaperFinding]:
     """Section 4.3: planning in joint space."""
     platform = paper_platform()
     path = plan(platform)
@@ -221,7 +222,7 @@ def joint_space(folder: Path) -> Iterator[Finding]:
         1e-7,
     )
     steps = float(path.iterations[1:].mean())
-    yield Finding(
+    yield PaperFinding(
         "joint-space planning is more expensive",
         "a system of six non-linear equations and two linear systems at each time step",
         f"{steps:.1f} Newton steps on average and two more systems of six equations an instant; planning in"
@@ -232,7 +233,7 @@ def joint_space(folder: Path) -> Iterator[Finding]:
     )
     straight = _done().results["I", "exact"].actuator_forces
     peak = float(np.abs(straight).max())
-    yield Finding(
+    yield PaperFinding(
         "forces of a path planned in joint space",
         "no result is printed",
         f"greatest force {np.abs(forces.actuator_forces).max():.0f} N between the ends of Path I,"
@@ -243,12 +244,12 @@ def joint_space(folder: Path) -> Iterator[Finding]:
     )
 
 
-def errata(folder: Path) -> Iterator[Finding]:
+def errata(folder: Path) -> Iterator[PaperFinding]:
     """Errors of the print."""
     yield from (erratum.finding() for erratum in ERRATA)
 
 
-def _parts(counted: Counted) -> Iterator[Finding]:
+def _parts(counted: Counted) -> Iterator[PaperFinding]:
     names = {
         "leg": "each leg (section 2)",
         "platform": "the platform only",
@@ -257,7 +258,7 @@ def _parts(counted: Counted) -> Iterator[Finding]:
     for key, words in names.items():
         flops = getattr(counted, key)
         share = flops.matlab / _PRINTED[key] - 1.0
-        yield Finding(
+        yield PaperFinding(
             f"operations of {words}",
             f"{_PRINTED[key]}",
             f"{flops.matlab} by Matlab's rule (2 m n k for a product), {flops.operations} scalar operations",

@@ -10,14 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from robot_dynamics.papers.counts.comparison import Comparison, Row
+from robot_dynamics.papers.counts.comparison import CountComparison, CountRow
 from robot_dynamics.papers.counts.measure import Formula
 
 # Number of links at which formulas in n are also given as numbers.
 LINKS = 6
 
 
-class Verdict(enum.Enum):
+class EvidenceVerdict(enum.Enum):
     """Relation of a printed item to the computed result."""
 
     REPRODUCED = "reproduced"
@@ -26,7 +26,7 @@ class Verdict(enum.Enum):
 
 
 @dataclass(frozen=True)
-class Finding:
+class PaperFinding:
     """One item of a paper and what came out.
 
     Attributes:
@@ -60,11 +60,11 @@ class Finding:
         return "; ".join(part for part in said if part)
 
     @property
-    def verdict(self) -> Verdict:
+    def verdict(self) -> EvidenceVerdict:
         """The verdict that follows from `agrees`."""
         if self.agrees is None:
-            return Verdict.INCOMPARABLE
-        return Verdict.REPRODUCED if self.agrees else Verdict.DIFFERS
+            return EvidenceVerdict.INCOMPARABLE
+        return EvidenceVerdict.REPRODUCED if self.agrees else EvidenceVerdict.DIFFERS
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ class Item:
 
     paper: str
     section: str
-    finding: Finding
+    finding: PaperFinding
     command: str
 
     def as_dict(self) -> dict[str, Any]:
@@ -110,7 +110,7 @@ class Section:
 
     key: str
     title: str
-    run: Callable[[Path], Iterable[Finding]]
+    run: Callable[[Path], Iterable[PaperFinding]]
 
 
 @dataclass(frozen=True)
@@ -148,7 +148,7 @@ class Erratum:
     measure: str
     check: Callable[[], tuple[float, float]]
 
-    def finding(self) -> Finding:
+    def finding(self) -> PaperFinding:
         """The printed form evaluated beside the corrected one."""
         wrong, right = self.check()
         found = f"{self.correct}. {self.measure}: as printed {wrong:.1e}, as corrected {right:.1e}"
@@ -158,7 +158,7 @@ class Erratum:
         reason = (
             "the print is wrong: see the derivation" if agrees is False else "the correction does not hold"
         )
-        return Finding(
+        return PaperFinding(
             f"erratum: {self.place}", self.printed, found, agrees, reason,
             derivation=self.derivation,
         )  # fmt: skip
@@ -170,10 +170,12 @@ TOLERANCE = 1e-6
 
 def within(
     item: str, printed: str, error: float, what: str, tolerance: float = 1e-9, reason: str = ""
-) -> Finding:
+) -> PaperFinding:
     """A relation that holds when a relative error is rounding."""
     found = f"{what}: relative error {error:.0e}"
-    return Finding(item, printed, found, bool(error < tolerance), reason or f"error above {tolerance:.0e}")
+    return PaperFinding(
+        item, printed, found, bool(error < tolerance), reason or f"error above {tolerance:.0e}"
+    )
 
 
 def relative_error(found: Any, expected: Any) -> float:
@@ -183,25 +185,29 @@ def relative_error(found: Any, expected: Any) -> float:
     return float(np.abs(found - expected).max()) / scale
 
 
-def table_findings(table: Comparison) -> list[Finding]:
+def table_findings(table: CountComparison) -> list[PaperFinding]:
     """One finding for every printed line of a table of operation counts."""
     name = table.title.split(": ")[0].split(", ")[-1]
     findings = [_row_finding(name, row) for row in table.rows if row.printed is not None]
     return [*findings, *_sums(name, table)]
 
 
-def _sums(name: str, table: Comparison) -> list[Finding]:
+def _sums(name: str, table: CountComparison) -> list[PaperFinding]:
     """Remark on the sum of the printed lines, where the table has a total."""
     notes = [note for note in table.remarks if note.startswith("the printed lines add up to")]
     claim, agree = "a total of the lines", "the printed lines add up to the printed total"
-    return [Finding(f"{name}, sum of its lines", claim, note, note == agree, "see found") for note in notes]
+    return [
+        PaperFinding(f"{name}, sum of its lines", claim, note, note == agree, "see found") for note in notes
+    ]
 
 
-def _row_finding(name: str, row: Row) -> Finding:
+def _row_finding(name: str, row: CountRow) -> PaperFinding:
     printed, measured = _formula(row.printed), _formula(row.measured)
     counted = not row.reached and row.label != "Total"
     derivation = f"{row.remark[0].upper()}{row.remark[1:]}." if counted else ""
-    return Finding(f"{name}, {row.label}", printed, measured, row.reached, "", row.remark, (), derivation)
+    return PaperFinding(
+        f"{name}, {row.label}", printed, measured, row.reached, "", row.remark, (), derivation
+    )
 
 
 def _formula(formula: Formula | None) -> str:

@@ -13,7 +13,7 @@ from typing import Any
 from robot_dynamics.errors import ParameterError, RobotDynamicsError
 from robot_dynamics.extras import lacking
 from robot_dynamics.inputs.files import write_files
-from robot_dynamics.papers.evidence.finding import Item, Paper, Verdict
+from robot_dynamics.papers.evidence.finding import EvidenceVerdict, Item, Paper
 
 TITLE = "The five papers: what they print and what came out"
 # Where the documents keep their pictures.
@@ -64,7 +64,7 @@ def html(papers: Sequence[Paper], items: Sequence[Item]) -> str:
     return environment.from_string(source).render(
         title=TITLE,
         introduction=INTRODUCTION,
-        verdicts=[verdict.value for verdict in Verdict],
+        verdicts=[verdict.value for verdict in EvidenceVerdict],
         papers=[_paper(paper, items) for paper in papers],
         errata=[item.as_dict() for item in _of_errata(items)],
     )
@@ -73,7 +73,7 @@ def html(papers: Sequence[Paper], items: Sequence[Item]) -> str:
 def tally(items: Iterable[Item]) -> dict[str, int]:
     """Number of items with each verdict."""
     verdicts = [item.finding.verdict for item in items]
-    return {verdict.value: verdicts.count(verdict) for verdict in Verdict}
+    return {verdict.value: verdicts.count(verdict) for verdict in EvidenceVerdict}
 
 
 def _paper(paper: Paper, items: Sequence[Item]) -> dict[str, Any]:
@@ -117,7 +117,7 @@ def _evidence(papers: Sequence[Paper], items: Sequence[Item]) -> str:
         " --markdown docs/papers` wrote it. `make report` makes it as one HTML page.",
         INTRODUCTION + " Errors of the print, with derivations: [errata](errata.md).",
         "",
-        f"| paper | {' | '.join(verdict.value for verdict in Verdict)} |",
+        f"| paper | {' | '.join(verdict.value for verdict in EvidenceVerdict)} |",
         "|---|---:|---:|---:|",
     ]
     for paper in papers:

@@ -11,8 +11,8 @@ from robot_dynamics.papers.counts.comparison import compare
 from robot_dynamics.papers.counts.measure import feedback_formula, general_formulas, total
 from robot_dynamics.papers.evidence.finding import (
     LINKS,
-    Finding,
     Paper,
+    PaperFinding,
     Section,
     relative_error,
     table_findings,
@@ -28,13 +28,13 @@ from robot_dynamics.papers.lee.tables import LEE_1, LEE_2
 _MULTIPLICATION, _ADDITION, _FETCH = 3.3e-6, 0.5e-6, 0.45e-6
 
 
-def tables(folder: Path) -> Iterator[Finding]:
+def tables(folder: Path) -> Iterator[PaperFinding]:
     """Tables 1 and 2, line by line."""
     yield from table_findings(compare(LEE_1))
     yield from table_findings(compare(LEE_2))
 
 
-def law(folder: Path) -> Iterator[Finding]:
+def law(folder: Path) -> Iterator[PaperFinding]:
     """(4.1) on D, H and G beside (4.4), with full gain matrices."""
     random = np.random.default_rng(6)
     for kind in ("diagonal", "full, symmetric", "full, not symmetric"):
@@ -60,7 +60,7 @@ def law(folder: Path) -> Iterator[Finding]:
         "accelerations of the closed loop, full gain matrices",
     )
     stable, unstable = controllable()
-    yield Finding(
+    yield PaperFinding(
         "conditions (a) to (c) after (4.3)",
         "K_v symmetric and not negative, K_p positive definite, rank [K_v | K_p K_v | ...] = n: the error"
         " vanishes",
@@ -72,7 +72,7 @@ def law(folder: Path) -> Iterator[Finding]:
     )
 
 
-def statements(folder: Path) -> Iterator[Finding]:
+def statements(folder: Path) -> Iterator[PaperFinding]:
     """Statements on cost and time."""
     direct, recursion = (table.total for table in (LEE_1, LEE_2))
     assert direct is not None and recursion is not None
@@ -85,7 +85,7 @@ def statements(folder: Path) -> Iterator[Finding]:
     measured = (ours[0].multiplications + ours[0].additions) / (ours[1].multiplications + ours[1].additions)
     better = (total(general_formulas("lagrange")) + feedback_formula()).at(LINKS)
     cubic = (better.multiplications + better.additions) / (ours[1].multiplications + ours[1].additions)
-    yield Finding(
+    yield PaperFinding(
         "operations of the Lagrange-Euler law for six joints",
         "about 100 times more than of the Newton-Euler law",
         f"{ratio:.0f} times by the printed totals, {measured:.0f} times by our runs of the same organisation,"
@@ -99,7 +99,7 @@ def statements(folder: Path) -> Iterator[Finding]:
         + second.additions * (_ADDITION + fetches * _FETCH)
         for fetches in (1, 2)
     ]
-    yield Finding(
+    yield PaperFinding(
         "time of the law on a PDP 11/45",
         "approximately 3 ms (MUL 3.3 µs, ADD 0.5 µs, a memory cycle of 450 ns for each)",
         f"{times[0] * 1e3:.2f} ms with one fetch an instruction, {times[1] * 1e3:.2f} ms with two",
@@ -108,7 +108,7 @@ def statements(folder: Path) -> Iterator[Finding]:
         "integer instructions; scaling and table look-up of sines and cosines are not counted",
     )
     bit = 4.26e-4
-    yield Finding(
+    yield PaperFinding(
         "resolution of a 12-bit converter",
         "4.26e-4 rad per bit",
         f"4096 bits of it are {np.degrees(4096 * bit):.1f} degrees; a full turn gives"
@@ -119,7 +119,7 @@ def statements(folder: Path) -> Iterator[Finding]:
     )
 
 
-def errata(folder: Path) -> Iterator[Finding]:
+def errata(folder: Path) -> Iterator[PaperFinding]:
     """Errors of the print."""
     yield from (erratum.finding() for erratum in ERRATA)
 

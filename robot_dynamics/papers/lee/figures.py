@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
-from robot_dynamics.papers.evidence.finding import Finding
-from robot_dynamics.papers.lee.plant import DURATION, SAMPLING, Run, simulate
+from robot_dynamics.papers.evidence.finding import PaperFinding
+from robot_dynamics.papers.lee.plant import DURATION, SAMPLING, LeeRun, simulate
 from robot_dynamics.report.plots import RESOLUTION, panels, save
 
 _NOT_STATED = (
@@ -24,11 +24,11 @@ _CASES = (
 )
 
 
-def figures(folder: Path) -> Iterator[Finding]:
+def figures(folder: Path) -> Iterator[PaperFinding]:
     """The simulation's flow, the errors of the six joints, and the statement about them."""
     runs = {name: simulate(**conditions) for name, conditions in _CASES}
     published = runs[_CASES[0][0]]
-    yield Finding(
+    yield PaperFinding(
         "figure 2: flow of the simulation",
         f"set point, law (4.4), arm, state, every {SAMPLING} s",
         f"the same loop: torque held over {SAMPLING} s, plant integrated by Runge-Kutta in steps of"
@@ -39,7 +39,7 @@ def figures(folder: Path) -> Iterator[Finding]:
     picture = _picture(runs, folder)
     for joint in range(6):
         errors = ", ".join(f"{name}: {np.abs(run.error[:, joint]).max():.2e}" for name, run in runs.items())
-        yield Finding(
+        yield PaperFinding(
             f"figure {joint + 3}: position error of joint {joint + 1}",
             "a curve, slightly oscillatory, less than 4.26e-4 rad",
             f"largest [rad]: {errors}",
@@ -48,7 +48,7 @@ def figures(folder: Path) -> Iterator[Finding]:
             pictures=(picture,) if joint == 0 else (),
         )
     for name, run in runs.items():
-        yield Finding(
+        yield PaperFinding(
             f"errors always below 4.26e-4 rad: {name}",
             "always well below the resolution of a 12-bit converter",
             f"{run.largest:.2e} rad",
@@ -56,7 +56,7 @@ def figures(folder: Path) -> Iterator[Finding]:
             _reason(name, run),
         )
     slow = _slowest(published)
-    yield Finding(
+    yield PaperFinding(
         "how slow the move would have to be",
         "nothing; the duration is not stated",
         f"the published law on the links alone stays below 4.26e-4 rad from a duration of {slow:.1f} s on",
@@ -65,7 +65,7 @@ def figures(folder: Path) -> Iterator[Finding]:
     )
 
 
-def _reason(name: str, run: Run) -> str:
+def _reason(name: str, run: LeeRun) -> str:
     where = int(np.abs(run.error).max(axis=0).argmax()) + 1
     return (
         f"in our plant, in joint {where}: the torque is computed for the state at the sampling instant and"
@@ -75,7 +75,7 @@ def _reason(name: str, run: Run) -> str:
     )
 
 
-def _slowest(run: Run) -> float:
+def _slowest(run: LeeRun) -> float:
     low, high = DURATION, 12.0
     assert run.largest > RESOLUTION
     while high - low > 0.1:
@@ -85,7 +85,7 @@ def _slowest(run: Run) -> float:
     return high
 
 
-def _picture(runs: dict[str, Run], folder: Path) -> Path:
+def _picture(runs: dict[str, LeeRun], folder: Path) -> Path:
     figure, grid = panels(6, "Figures 3 to 8: position error of each joint", "rad")
     for joint, axes in enumerate(grid):
         for name, run in runs.items():

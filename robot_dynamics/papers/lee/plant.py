@@ -30,7 +30,7 @@ _SUBSTEPS = 10
 
 
 @dataclass(frozen=True)
-class Run:
+class LeeRun:
     """A simulated move.
 
     Attributes:
@@ -70,7 +70,7 @@ def reference(time: float, duration: float) -> tuple[Array, Array, Array]:
 
 
 @cache
-def simulate(*, half_period_ahead: bool, motors: bool, duration: float = DURATION) -> Run:
+def simulate(*, half_period_ahead: bool, motors: bool, duration: float = DURATION) -> LeeRun:
     """The move under (4.4).
 
     Args:
@@ -105,7 +105,7 @@ def simulate(*, half_period_ahead: bool, motors: bool, duration: float = DURATIO
             times.append(now + k * step)
             errors.append(reference(times[-1], duration)[0] - q)
             q, qd = _runge_kutta(slope, q, qd, tau, step)
-    return Run(np.array(times), np.array(errors))
+    return LeeRun(np.array(times), np.array(errors))
 
 
 Slope = Callable[[Array, Array, Array], Array]

@@ -14,8 +14,8 @@ from robot_dynamics.dynamics.serial_model import SerialModel
 from robot_dynamics.papers.counts.measure import count_generated, count_robot, general_formulas, total
 from robot_dynamics.papers.evidence.finding import (
     LINKS,
-    Finding,
     Paper,
+    PaperFinding,
     Section,
     relative_error,
     table_findings,
@@ -36,7 +36,7 @@ from robot_dynamics.papers.renaud.step_table import step_table
 KINDS = ("RRRRRR", "RPRRPR", "PPPRRR", "RRP")
 
 
-def recursions(folder: Path) -> Iterator[Finding]:
+def recursions(folder: Path) -> Iterator[PaperFinding]:
     """The classical recursion and the augmented one."""
     for name, recursion in (("classical", classical), ("with augmented bodies", augmented_body)):
         errors = []
@@ -52,7 +52,7 @@ def recursions(folder: Path) -> Iterator[Finding]:
             " virtual work",
         )
     before, after = (total(general_formulas(run)).at(LINKS) for run in (classical, augmented_body))
-    yield Finding(
+    yield PaperFinding(
         "augmented bodies against the classical recursion, general arm",
         "the backward computation is slightly simplified",
         f"{LINKS} links: classical {before.multiplications} ×, {before.additions} +; augmented"
@@ -62,7 +62,7 @@ def recursions(folder: Path) -> Iterator[Finding]:
     )
     arm = renaud_arm()
     classic, augmented = (count_robot(run, arm).shared for run in (classical, augmented_body))
-    yield Finding(
+    yield PaperFinding(
         "augmented bodies against the classical recursion, the 6R arm",
         "the notion of augmented body gathers parameters beforehand",
         f"classical {classic.multiplications} ×, {classic.additions} +; augmented"
@@ -72,7 +72,7 @@ def recursions(folder: Path) -> Iterator[Finding]:
     )
 
 
-def table(folder: Path) -> Iterator[Finding]:
+def table(folder: Path) -> Iterator[PaperFinding]:
     """The step table and the count after regrouping."""
     yield from table_findings(step_table())
     error = _coupled_moments()
@@ -82,7 +82,7 @@ def table(folder: Path) -> Iterator[Finding]:
         error,
         "change of the torques when y^5 and z^6 grow by the same amount",
     )
-    yield Finding(
+    yield PaperFinding(
         "number of arithmetical operations",
         "less than 300: 164 + 115 = 279",
         f"plain recursion after the grouping {_grouped()}; the generator {_generated()}",
@@ -91,12 +91,12 @@ def table(folder: Path) -> Iterator[Finding]:
     )
 
 
-def figures(folder: Path) -> Iterator[Finding]:
+def figures(folder: Path) -> Iterator[PaperFinding]:
     """The drawings, by what they define."""
     model = random_arm(5, "RPRRPR")
     q = random_state(model)[0]
     _, positions = poses(model, q, standard=False)
-    yield Finding(
+    yield PaperFinding(
         "figure 1: numbering of bodies and joints",
         "bodies and joints 1 to n from the mount (body 0); joint i joins bodies i-1 and i",
         f"links and joints in this order: {', '.join(link.name for link in model.links)}",
@@ -138,7 +138,7 @@ def figures(folder: Path) -> Iterator[Finding]:
         "distance of the origins of frames 4, 5 and 6, and angle between axes 2 and 3, over the parameters"
         " printed",
     )
-    yield Finding(
+    yield PaperFinding(
         "figures 1 to 6, as drawings",
         "line drawings of bodies, axes and vectors",
         "no drawing is made",
@@ -147,7 +147,7 @@ def figures(folder: Path) -> Iterator[Finding]:
     )
 
 
-def errata(folder: Path) -> Iterator[Finding]:
+def errata(folder: Path) -> Iterator[PaperFinding]:
     """Errors of the print."""
     yield from (erratum.finding() for erratum in ERRATA)
 

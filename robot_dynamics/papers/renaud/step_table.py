@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from robot_dynamics.papers.counts.comparison import Comparison, Row, sum_remark, total_row
+from robot_dynamics.papers.counts.comparison import CountComparison, CountRow, sum_remark, total_row
 from robot_dynamics.papers.counts.measure import Formula, count_generated, count_robot
 from robot_dynamics.papers.counts.published import constant
 from robot_dynamics.papers.counts.scalars import Tally
@@ -16,7 +16,7 @@ _GENERATED = (
 )
 
 
-def step_table() -> Comparison:
+def step_table() -> CountComparison:
     """The printed rows beside the plain recursion, run step by step."""
     arm = renaud_arm()
     count = count_robot("augmented-body", arm)
@@ -26,19 +26,19 @@ def step_table() -> Comparison:
         " qd omega_x and qd omega_y of step 3 and need not be made twice"
     )
     rows = [
-        Row("1a, 1b: omega", constant(18, 12), steps["1 (omega)"]),
-        Row("2: delta", constant(25, 0), steps["2 (delta)"], shared),
-        Row("3a, 3b: a", constant(28, 22), steps["3 (a)"]),
-        Row("4: b", constant(0, 15), steps["4 (b)"]),
-        Row("6a, 6b, 6c: alpha", constant(22, 12), steps["6 (alpha)"]),
-        Row("7a, 7b: e", constant(26, 16), steps["7 (e)"]),
-        Row("9a, 9b: n", constant(62, 50), steps["9 (n)"]),
+        CountRow("1a, 1b: omega", constant(18, 12), steps["1 (omega)"]),
+        CountRow("2: delta", constant(25, 0), steps["2 (delta)"], shared),
+        CountRow("3a, 3b: a", constant(28, 22), steps["3 (a)"]),
+        CountRow("4: b", constant(0, 15), steps["4 (b)"]),
+        CountRow("6a, 6b, 6c: alpha", constant(22, 12), steps["6 (alpha)"]),
+        CountRow("7a, 7b: e", constant(26, 16), steps["7 (e)"]),
+        CountRow("9a, 9b: n", constant(62, 50), steps["9 (n)"]),
     ]
     rows.append(total_row(rows, constant(181, 127)))
     last = arm.links[-1]
     grouped = replace(arm, links=(*arm.links[:-1], replace(last, first_moment=0.0 * last.first_moment)))
     rows.append(
-        Row(
+        CountRow(
             "with y^5 - z^6 as one parameter",
             constant(164, 115),
             _one(count_robot("augmented-body", grouped).shared),
@@ -47,14 +47,14 @@ def step_table() -> Comparison:
             " steps 2 and 3 the rest",
         )
     )
-    rows.append(Row("customised model of this package", None, _one(count_generated(arm)), _GENERATED))
+    rows.append(CountRow("customised model of this package", None, _one(count_generated(arm)), _GENERATED))
     remarks = (
         sum_remark(rows[:-3], constant(181, 127)),
         "run on the plain recursion: this arm's zeros left out, equal products made once, unused ones"
         " dropped",
     )
     title = "Renaud 1987, step table of the 6R example"
-    return Comparison("renaud", title, tuple(rows), "augmented-body", remarks)
+    return CountComparison("renaud", title, tuple(rows), "augmented-body", remarks)
 
 
 def _one(tally: Tally) -> Formula:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from robot_dynamics.papers.counts.comparison import Comparison, Row, sum_remark, total_row
+from robot_dynamics.papers.counts.comparison import CountComparison, CountRow, sum_remark, total_row
 from robot_dynamics.papers.counts.measure import Formula, concurrent_formula, task_tallies
 from robot_dynamics.papers.counts.published import constant, formula
 from robot_dynamics.papers.counts.scalars import Tally
 
 
-def concurrent_table() -> Comparison:
+def concurrent_table() -> CountComparison:
     """The printed stages beside the longest task of each, as run."""
     name = "modified-newton-euler"
     tasks = task_tallies(name)
@@ -26,19 +26,19 @@ def concurrent_table() -> Comparison:
     backward = ("f_i", "r_i x R f_{i+1}", "R n_{i+1}", "add n")
     missing = "2 products of omega x z qd are missing, as in table 4"
     rows = [
-        Row("omega_1", constant(9, 7), _one(tasks["omega_i"])),
-        Row("alpha_1", constant(9, 9), _one(tasks["alpha_i"]), missing),
-        Row("A_1", constant(6, 9), _one(tasks["A_i"])),
-        Row("omega_2", constant(9, 7), _one(tasks["omega_i"])),
-        Row("alpha_2", constant(9, 9), _one(tasks["alpha_i"]), missing),
-        Row(
+        CountRow("omega_1", constant(9, 7), _one(tasks["omega_i"])),
+        CountRow("alpha_1", constant(9, 9), _one(tasks["alpha_i"]), missing),
+        CountRow("A_1", constant(6, 9), _one(tasks["A_i"])),
+        CountRow("omega_2", constant(9, 7), _one(tasks["omega_i"])),
+        CountRow("alpha_2", constant(9, 9), _one(tasks["alpha_i"]), missing),
+        CountRow(
             "omega_{i+2}, alpha_{i+2}, A_{i+1}, a_i, m_i abar_i, Tr{...}, m_{i-1} ... abar_{i-1}",
             formula((18, 0), (15, 0)),
             _per_link(_largest([tasks[step] for step in forward])),
             "the longest task is a_i; m_i abar_i needs its R a_{i-1}, so in this stage it computes it anew,"
             " or comes one stage later",
         ),
-        Row(
+        CountRow(
             "f_i, n_i, r_i x R f_{i+1}, R n_{i+1}",
             formula((9, 0), (12, 0)),
             _per_link(_largest([tasks[step] for step in backward])),
@@ -48,7 +48,7 @@ def concurrent_table() -> Comparison:
     ]
     rows.append(total_row(rows, formula((27, 42), (27, 41))))
     rows.append(
-        Row(
+        CountRow(
             "longest chain of tasks that wait for one another",
             None,
             concurrent_formula(name),
@@ -58,7 +58,7 @@ def concurrent_table() -> Comparison:
     )
     remarks = (sum_remark(rows[:-2], formula((27, 42), (27, 41))),)
     title = "Turney, Mudge, Lee 1980, table 5: steps of table 4 with one processor for each task"
-    return Comparison("turney-5", title, tuple(rows), name, remarks)
+    return CountComparison("turney-5", title, tuple(rows), name, remarks)
 
 
 def _one(tally: Tally) -> Formula:

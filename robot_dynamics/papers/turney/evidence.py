@@ -12,8 +12,8 @@ from robot_dynamics.dynamics.formulations.newton_euler import angular_matrix
 from robot_dynamics.dynamics.serial_model import SerialModel
 from robot_dynamics.papers.counts.comparison import compare
 from robot_dynamics.papers.evidence.finding import (
-    Finding,
     Paper,
+    PaperFinding,
     Section,
     relative_error,
     table_findings,
@@ -42,14 +42,14 @@ _SETS = {
 }
 
 
-def tables(folder: Path) -> Iterator[Finding]:
+def tables(folder: Path) -> Iterator[PaperFinding]:
     """Tables 1 to 5, line by line."""
     for table in (TURNEY_1, TURNEY_2, TURNEY_3, TURNEY_4):
         yield from table_findings(compare(table))
     yield from table_findings(concurrent_table())
 
 
-def equations(folder: Path) -> Iterator[Finding]:
+def equations(folder: Path) -> Iterator[PaperFinding]:
     """The three sets of equations and the kinematics that they rest on."""
     a, b, c = np.random.default_rng(1).normal(size=(3, 3))
     yield within("(1.20)", "a x (b x c) = (Tr{c a'} E - c a') b", _triple(a, b, c), "random vectors")
@@ -90,11 +90,11 @@ def equations(folder: Path) -> Iterator[Finding]:
     )
 
 
-def equivalence(folder: Path) -> Iterator[Finding]:
+def equivalence(folder: Path) -> Iterator[PaperFinding]:
     """Section 4."""
     for size in (1, 2, 3):
         terms, left = difference_terms(size)
-        yield Finding(
+        yield PaperFinding(
             f"section 4, equivalence for n = {size}, symbolic",
             "(2.10) and (3.15)-(3.21) are the same torques (4.34)",
             f"Lagrange torques: {terms} terms in symbols; after s² = 1 - c², {left} terms of the difference"
@@ -104,7 +104,7 @@ def equivalence(folder: Path) -> Iterator[Finding]:
         )
     for size in (2, 3):
         terms, left = difference_terms(size, upper=False)
-        yield Finding(
+        yield PaperFinding(
             f"(4.27) without the links above, n = {size}, symbolic",
             "each link's own contribution is the same in both sets",
             f"{terms} terms, {left} in the difference",
@@ -127,7 +127,7 @@ def equivalence(folder: Path) -> Iterator[Finding]:
         )
 
 
-def errata(folder: Path) -> Iterator[Finding]:
+def errata(folder: Path) -> Iterator[PaperFinding]:
     """Errors of the print."""
     yield from (erratum.finding() for erratum in ERRATA)
 

@@ -11,7 +11,7 @@ from robot_dynamics.dynamics.formulations import modified_newton_euler
 from robot_dynamics.dynamics.serial_model import SerialModel
 from robot_dynamics.dynamics.strobing import strobed_mass_matrix
 from robot_dynamics.papers.counts.measure import general_formulas, total
-from robot_dynamics.papers.evidence.finding import LINKS, Finding, relative_error, within
+from robot_dynamics.papers.evidence.finding import LINKS, PaperFinding, relative_error, within
 from robot_dynamics.papers.evidence.kinematics import energies, lagrange_oracle, random_arm, random_state
 from robot_dynamics.papers.turney.strobing import mass_matrix_cost
 from robot_dynamics.report.plots import blank_figure, save
@@ -21,7 +21,7 @@ _DURATION = 1.0
 _STEPS = (0.02, 0.01, 0.005)
 
 
-def simulation(folder: Path) -> Iterator[Finding]:
+def simulation(folder: Path) -> Iterator[PaperFinding]:
     """The method, its order and its cost."""
     model = random_arm(9, "RRR")
     q, qd, _ = random_state(model)
@@ -35,7 +35,7 @@ def simulation(folder: Path) -> Iterator[Finding]:
     )
     arm = random_arm(4)
     pivots = [smallest_pivot(strobed_mass_matrix(arm, random_state(arm, seed)[0])) for seed in range(200)]
-    yield Finding(
+    yield PaperFinding(
         "no pivoting necessary: M is positive definite",
         "Gaussian elimination needs no pivoting",
         f"smallest pivot over 200 random configurations of an arm of six joints: {min(pivots):.2e} kg m² of"
@@ -47,7 +47,7 @@ def simulation(folder: Path) -> Iterator[Finding]:
     exact = ends[_STEPS[-1] / 4.0][-1]
     errors = [float(np.abs(ends[step][-1] - exact).max()) for step in _STEPS]
     order = np.log2(errors[0] / errors[1]), np.log2(errors[1] / errors[2])
-    yield Finding(
+    yield PaperFinding(
         "four-point Runge-Kutta integration",
         "y_{n+1} = y_n + (h_1 + 2 h_2 + 2 h_3 + h_4)/6",
         f"free motion of an arm of three joints for {_DURATION} s: halving the step divides the error by"
@@ -60,7 +60,7 @@ def simulation(folder: Path) -> Iterator[Finding]:
     found = mass_matrix_cost()
     cost = found.kinematic + found.dynamic + run
     at = cost.at(LINKS)
-    yield Finding(
+    yield PaperFinding(
         "cost of one evaluation, k_1 n(n+1)/2 + d_1 n(n+1)/2 + k_2 n + d_2 n",
         "of this form",
         f"{cost.multiplications} ×, {cost.additions} + (n = {LINKS}: {at.multiplications} ×, {at.additions}"
@@ -69,7 +69,7 @@ def simulation(folder: Path) -> Iterator[Finding]:
         len(cost.multiplications.coefficients) == len(cost.additions.coefficients) == 3,
         "another power of n",
     )
-    yield Finding(
+    yield PaperFinding(
         "simulated motions",
         "no motion, arm or number is printed",
         f"energy of the free motion changes by {_drift(model, ends[_STEPS[-1]]):.1e} of its kinetic range"

@@ -21,7 +21,7 @@ from robot_dynamics.papers.counts.general_arm import general_arm
 from robot_dynamics.papers.counts.measure import Formula
 from robot_dynamics.papers.counts.polynomial import Polynomial
 from robot_dynamics.papers.counts.scalars import OperationCounter, Tally
-from robot_dynamics.papers.evidence.finding import LINKS, Finding, relative_error, within
+from robot_dynamics.papers.evidence.finding import LINKS, PaperFinding, relative_error, within
 from robot_dynamics.papers.evidence.kinematics import energies, random_arm, random_state
 
 _KINEMATIC = ("omega_i", "alpha_i", "A_i", "a_i")
@@ -107,7 +107,7 @@ def _formula(tallies: dict[int, Tally]) -> Formula:
     )
 
 
-def strobing(folder: Path) -> Iterator[Finding]:
+def strobing(folder: Path) -> Iterator[PaperFinding]:
     """The technique and its costs k_1, d_1, k_2, d_2."""
     model = random_arm(4)
     q, qd, _ = random_state(model)
@@ -126,21 +126,21 @@ def strobing(folder: Path) -> Iterator[Finding]:
         1e-12,
     )
     first, second = mass_matrix_cost(), coriolis_cost()
-    yield Finding(
+    yield PaperFinding(
         "cost of M, k_1 n(n+1)/2 + d_1 n(n+1)/2",
         "of this form; k_1 and d_1 are not given",
         f"{_per_link('1', first)}; in all {_sum(first)}",
         _degrees(first.kinematic) == _degrees(first.dynamic) == (2, 2),
         "another power of n",
     )
-    yield Finding(
+    yield PaperFinding(
         "cost of C, kinematic part k_2 n(n+1)(2n+1)/6",
         "of this form; k_2 is not given",
         f"{_per_link('2', second)}; in all {_text(second.kinematic)}",
         _degrees(second.kinematic) == (3, 3),
         "another power of n",
     )
-    yield Finding(
+    yield PaperFinding(
         "cost of C, dynamic part d_2 n(n+1)/2",
         "grows with n²",
         f"{_text(second.dynamic)}",

@@ -18,7 +18,7 @@ LARGEST_TURN = np.radians([60.0, 60.0, 90.0])
 
 
 @dataclass(frozen=True)
-class Poses:
+class AxisPoses:
     """Poses of a batch.
 
     Attributes:
@@ -30,10 +30,10 @@ class Poses:
     rotation: Array
 
 
-def displaced(machine: Machine, offsets: Array) -> Poses:
+def displaced(machine: Machine, offsets: Array) -> AxisPoses:
     """Poses at ``offsets`` (..., 6) from home."""
     turn = rotation_from_roll_pitch_yaw(offsets[..., 3:])
-    return Poses(machine.home_position + offsets[..., :3], turn @ machine.home_rotation)
+    return AxisPoses(machine.home_position + offsets[..., :3], turn @ machine.home_rotation)
 
 
 def is_turn(axis: int) -> bool:

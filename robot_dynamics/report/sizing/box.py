@@ -30,7 +30,7 @@ HALVINGS = 20
 
 
 @dataclass(frozen=True)
-class Box:
+class WorkspaceBox:
     """A box of poses around home.
 
     Attributes:
@@ -53,7 +53,7 @@ class Box:
         return self.scale * self.proportions
 
 
-def largest_box(machine: Machine, reached: list[Excursion], proportions: Array | None = None) -> Box:
+def largest_box(machine: Machine, reached: list[Excursion], proportions: Array | None = None) -> WorkspaceBox:
     """The largest verified box with given proportions.
 
     Args:
@@ -66,8 +66,8 @@ def largest_box(machine: Machine, reached: list[Excursion], proportions: Array |
     sampled, cause = _sampled(machine, proportions)
     for share in TRIES:
         if _verified(machine, share * sampled * proportions):
-            return Box(proportions, share * sampled, sampled, cause)
-    return Box(proportions, 0.0, sampled, cause)
+            return WorkspaceBox(proportions, share * sampled, sampled, cause)
+    return WorkspaceBox(proportions, 0.0, sampled, cause)
 
 
 def _sampled(machine: Machine, proportions: Array) -> tuple[float, str]:

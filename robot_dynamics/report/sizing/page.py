@@ -19,7 +19,7 @@ from robot_dynamics.model.chain import RigidBody
 from robot_dynamics.report.pages import rendered
 from robot_dynamics.report.sizing import pictures
 from robot_dynamics.report.sizing.axes import NAMES, PLANES, is_turn, shown_unit, shown_value
-from robot_dynamics.report.sizing.box import Box, largest_box
+from robot_dynamics.report.sizing.box import WorkspaceBox, largest_box
 from robot_dynamics.report.sizing.envelopes import MotionEnvelope, envelope_rows, envelopes
 from robot_dynamics.report.sizing.loads import REACTIONS, Loads, recorded_loads, standard_loads
 from robot_dynamics.report.sizing.losses import Landing, fall, holding, loss_rows, loss_table, losses
@@ -81,7 +81,7 @@ class Study:
     fall: Landing
     holding: Array
     losses: Mapping[str, Landing | str]
-    box: Box
+    box: WorkspaceBox
     cases: tuple[LoadCase, ...] = ()
 
 
@@ -348,7 +348,7 @@ def _most_loaded(found: Study) -> str:
     return "; ".join(words)
 
 
-def _box_table(box: Box) -> dict[str, Any]:
+def _box_table(box: WorkspaceBox) -> dict[str, Any]:
     """Half sizes of the verified box."""
     cells = [
         f"±{shown_value(axis, float(size)):.4g} {shown_unit(axis)}" for axis, size in enumerate(box.half)
@@ -356,7 +356,7 @@ def _box_table(box: Box) -> dict[str, Any]:
     return {"header": list(NAMES), "rows": [cells]}
 
 
-def _box_words(box: Box) -> str:
+def _box_words(box: WorkspaceBox) -> str:
     """Size of the box and its limit, in words."""
     if box.scale == 0.0:
         return "No box of these proportions could be verified."

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from robot_dynamics.report.sizing.axes import LARGEST_TURN, NAMES, PLANES, Poses, displaced, is_turn
+from robot_dynamics.report.sizing.axes import LARGEST_TURN, NAMES, PLANES, AxisPoses, displaced, is_turn
 from robot_dynamics.spatial import Array
 from robot_dynamics.stewart.checks import pose_quantities
 from robot_dynamics.stewart.kinematics import condition_number, leg_geometry
@@ -76,7 +76,7 @@ class PlaneMap:
         return np.where(self.kept, 0, 1 + self.slack.argmin(axis=-1))
 
 
-def slacks(machine: Machine, poses: Poses) -> tuple[Array, Array]:
+def slacks(machine: Machine, poses: AxisPoses) -> tuple[Array, Array]:
     """(..., 5) room to each of the limits, and (...) scaled condition numbers; see :class:`PlaneMap`."""
     legs = leg_geometry(machine, poses.position, poses.rotation)
     condition = condition_number(legs.jacobian, machine.characteristic_length)
@@ -153,7 +153,7 @@ def _map(machine: Machine, plane: tuple[int, int], reached: list[Excursion]) -> 
     force = np.full((GRID, GRID), np.nan)
     regular = (condition < WORST) & (slack[..., -1] > -1.0)
     if regular.any():
-        held = holding_forces(machine, Poses(poses.position[regular], poses.rotation[regular]))
+        held = holding_forces(machine, AxisPoses(poses.position[regular], poses.rotation[regular]))
         force[regular] = np.abs(held).max(axis=-1)
     return PlaneMap(plane, across, up, slack, condition, force)
 
@@ -172,7 +172,7 @@ def _border(plane: tuple[int, int], across: Array, up: Array) -> Array:
     return offsets.reshape(-1, 6)
 
 
-def holding_forces(machine: Machine, poses: Poses) -> Array:
+def holding_forces(machine: Machine, poses: AxisPoses) -> Array:
     """(..., 6) forces that hold the platform at rest at usable poses [N]."""
     motion = motion_of(poses.position, [0.0, 0.0, 0.0])._replace(rotation=poses.rotation)
     return np.asarray(balance(machine, motion).solve()[0])

@@ -26,7 +26,7 @@ from robot_dynamics.control.arm.tolerances import (
     Tolerances,
 )
 from robot_dynamics.control.arm.trajectory import ANY_PATH, Reference
-from robot_dynamics.control.protocol import Phase, Trajectory
+from robot_dynamics.control.protocol import FollowedTrajectory, Phase
 from robot_dynamics.errors import RobotDynamicsError, TrajectoryError
 from robot_dynamics.ros.actions.constraints import Constraints
 from robot_dynamics.ros.actions.deferred_server import DeferredActionServer, FollowJointTrajectory
@@ -54,7 +54,7 @@ class _Running(NamedTuple):
     """
 
     handle: Any
-    trajectory: Trajectory[Reference]
+    trajectory: FollowedTrajectory[Reference]
     began: int
     monitor: GoalMonitor
     joints: NDArray[np.bool_]
@@ -81,7 +81,7 @@ class GoalAnswer(NamedTuple):
         wanted: whether the goal still waits.
     """
 
-    followed: Callable[[Trajectory[Reference]], None]
+    followed: Callable[[FollowedTrajectory[Reference]], None]
     refused: Callable[[str], None]
     wanted: Callable[[], bool]
 
@@ -249,7 +249,7 @@ class TrajectoryAction:
         handle: Any,
         controller: ArmController,
         tolerances: Tolerances,
-        trajectory: Trajectory[Reference],
+        trajectory: FollowedTrajectory[Reference],
     ) -> None:
         self._planned.remove(handle)
         self.drop("a new goal has taken over", trajectory)

@@ -12,7 +12,7 @@ from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from rclpy.node import Node
 from trajectory_msgs.msg import JointTrajectory
 
-from robot_dynamics.control.arm.inverse_dynamics import InverseDynamics
+from robot_dynamics.control.arm.inverse_dynamics import EffortModel
 from robot_dynamics.control.arm.path_check import PathVerdict, check_path
 from robot_dynamics.control.arm.path_rules import PathRules
 from robot_dynamics.control.arm.stopping import stop_within
@@ -42,13 +42,13 @@ class Checked:
     """
 
     chain: KinematicChain
-    model: InverseDynamics
+    model: EffortModel
     limits: Array
     rules: PathRules
     origin: Reference | None
 
 
-class TrajectoryTopic(ABC, Generic[R]):
+class AnsweredTopic(ABC, Generic[R]):
     """Answers trajectories on a topic with verdicts, by work in a thread; nothing moves.
 
     Args:
@@ -115,7 +115,7 @@ class TrajectoryTopic(ABC, Generic[R]):
         self._verdicts.publish(array)
 
 
-class CheckTopic(TrajectoryTopic[PathVerdict]):
+class CheckTopic(AnsweredTopic[PathVerdict]):
     """Verifies trajectories.
 
     A trajectory whose first point is at time 0 begins there, any other where the reference is.
@@ -125,11 +125,11 @@ class CheckTopic(TrajectoryTopic[PathVerdict]):
     done = "checked"
 
     def work(self, checked: Checked, raw: RawTrajectory) -> PathVerdict:
-        """See :class:`TrajectoryTopic`."""
+        """See :class:`AnsweredTopic`."""
         return verdict(checked, raw)
 
     def publish(self, result: PathVerdict, checked: Checked) -> None:
-        """See :class:`TrajectoryTopic`."""
+        """See :class:`AnsweredTopic`."""
         level = diagnostics.ERROR if result.exceeded else diagnostics.OK
         duration = {"duration [s]": f"{result.duration:.3f}"}
         statuses = [self.status("verdict", level, result.sentence, duration)]

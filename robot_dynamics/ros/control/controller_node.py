@@ -11,7 +11,7 @@ import numpy as np
 from rclpy.lifecycle import LifecycleNode
 from std_srvs.srv import Trigger
 
-from robot_dynamics.control.protocol import Phase, Trajectory
+from robot_dynamics.control.protocol import FollowedTrajectory, Phase
 from robot_dynamics.errors import ParameterError, short
 from robot_dynamics.parameters import parameter, validate
 from robot_dynamics.ros.control.command_publisher import CommandTopics
@@ -24,7 +24,7 @@ from robot_dynamics.ros.control.planner import Planner
 from robot_dynamics.ros.control.records import Cycles
 from robot_dynamics.ros.control.supervision_report import SupervisionReport, log_rules
 from robot_dynamics.ros.support import diagnostics, parameters
-from robot_dynamics.ros.support.rate_limited_log import Log, Remarks
+from robot_dynamics.ros.support.rate_limited_log import Remarks, RosLog
 
 
 @dataclass(frozen=True)
@@ -97,13 +97,13 @@ class ActiveTrajectory:
         time: of the controller in force [s].
     """
 
-    def __init__(self, log: Log, time: Callable[[], float]) -> None:
+    def __init__(self, log: RosLog, time: Callable[[], float]) -> None:
         self._remarks = Remarks(log)
         self._time = time
         self._what = ""
-        self._trajectory: Trajectory[Any] | None = None
+        self._trajectory: FollowedTrajectory[Any] | None = None
 
-    def began(self, what: str, trajectory: Trajectory[Any]) -> None:
+    def began(self, what: str, trajectory: FollowedTrajectory[Any]) -> None:
         """Follow this from now on; ``what`` says in a few words where it came from."""
         self._what, self._trajectory = what, trajectory
         self._remarks.tell(trajectory)

@@ -26,7 +26,7 @@ TWISTS = 32
 """Twists that are kept for their poses."""
 
 
-class Operation(StopServices[StewartController]):
+class PlatformOperation(StopServices[StewartController]):
     """Services, pose commands and the brakes of a platform's node.
 
     Args:

@@ -11,7 +11,7 @@ from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 
 from robot_dynamics.control.core.plans import PLAN_WAITS
-from robot_dynamics.control.protocol import VOID, Planned, PlanStart, Trajectory
+from robot_dynamics.control.protocol import VOID, FollowedTrajectory, Planned, PlanStart
 from robot_dynamics.errors import StoppingError, TrajectoryError
 from robot_dynamics.ros.control.session import StateClock
 from robot_dynamics.ros.support.background import Background
@@ -99,7 +99,7 @@ class _Job(Generic[F]):
     controller: F
     generation: int
     decode: Callable[[], PlanRequest]
-    followed: Callable[[Trajectory[Any] | None], None]
+    followed: Callable[[FollowedTrajectory[Any] | None], None]
     refused: Callable[[str], None]
     wanted: Callable[[], bool]
 
@@ -130,7 +130,7 @@ class Planner(Generic[F]):
     def follow(
         self,
         decode: Callable[[], PlanRequest],
-        followed: Callable[[Trajectory[Any] | None], None],
+        followed: Callable[[FollowedTrajectory[Any] | None], None],
         refused: Callable[[str], None],
         wanted: Callable[[], bool] = lambda: True,
     ) -> None:

@@ -14,7 +14,7 @@ from robot_dynamics.control.retiming.executable import executable
 from robot_dynamics.control.retiming.following import INTERVALS
 from robot_dynamics.control.waypoints import WaypointTable
 from robot_dynamics.errors import TrajectoryError
-from robot_dynamics.ros.control.check_topic import Checked, TrajectoryTopic, path_in
+from robot_dynamics.ros.control.check_topic import AnsweredTopic, Checked, path_in
 from robot_dynamics.ros.control.native.raw_trajectory import RawTrajectory
 from robot_dynamics.ros.support import diagnostics, qos
 from robot_dynamics.ros.support.trajectories import table_message
@@ -23,7 +23,7 @@ Result = tuple[float, WaypointTable, PathVerdict]
 """Duration before, points of the result, and the verdict about it."""
 
 
-class RetimeTopic(TrajectoryTopic[Result]):
+class RetimeTopic(AnsweredTopic[Result]):
     """Retimes trajectories and publishes them with a verdict.
 
     They become slower where they exceed a limit with the parameter ``retime: slower``, and otherwise as fast
@@ -38,11 +38,11 @@ class RetimeTopic(TrajectoryTopic[Result]):
         self._out = qos.publisher(node, JointTrajectory, f"{self.source}/trajectory", qos.TRAJECTORY)
 
     def work(self, checked: Checked, raw: RawTrajectory) -> Result:
-        """See :class:`TrajectoryTopic`."""
+        """See :class:`AnsweredTopic`."""
         return _retimed(checked, raw)
 
     def publish(self, result: Result, checked: Checked) -> None:
-        """See :class:`TrajectoryTopic`."""
+        """See :class:`AnsweredTopic`."""
         before, table, verdict = result
         self._out.publish(table_message(table, checked.chain.joint_names))
         level = diagnostics.ERROR if verdict.exceeded else diagnostics.OK

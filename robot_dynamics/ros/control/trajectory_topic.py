@@ -9,7 +9,7 @@ from typing import Any, Generic
 from rclpy.clock import Clock, ClockType
 from rclpy.lifecycle import LifecycleNode
 
-from robot_dynamics.control.protocol import Trajectory
+from robot_dynamics.control.protocol import FollowedTrajectory
 from robot_dynamics.errors import TrajectoryError
 from robot_dynamics.ros.control.controller_node import ControllerNode
 from robot_dynamics.ros.control.host import C
@@ -46,7 +46,7 @@ class TrajectoryTopic(Generic[C]):
         topic: str,
         machine: str,
         decode: Callable[[C, RawTrajectory], PlanRequest],
-        followed: Callable[[Trajectory[Any]], None] = lambda _: None,
+        followed: Callable[[FollowedTrajectory[Any]], None] = lambda _: None,
     ) -> None:
         self._log = node.get_logger()
         self._controller_node = controller_node
@@ -109,7 +109,7 @@ class TrajectoryTopic(Generic[C]):
             decode, lambda trajectory: self._tell(points, trajectory), self._refuse
         )
 
-    def _tell(self, points: int, trajectory: Trajectory[Any] | None) -> None:
+    def _tell(self, points: int, trajectory: FollowedTrajectory[Any] | None) -> None:
         if trajectory is None:
             lost = self._controller_node.hold()
             self._log.info(f"empty trajectory: holding where the {self._machine} is{lost}")

@@ -29,7 +29,7 @@ from robot_dynamics.model.load import load_urdf
 from robot_dynamics.report import arm as arm_report
 from robot_dynamics.resources import resource
 from robot_dynamics.ros.demo.arm import GOAL, ArmRun, Case, Progress
-from robot_dynamics.ros.demo.outcome import Outcome
+from robot_dynamics.ros.demo.outcome import DemoOutcome
 from robot_dynamics.ros.recording.beside import recorded
 from robot_dynamics.ros.support.processes import node_environment
 from robot_dynamics.ros.support.trajectories import points_message
@@ -58,7 +58,7 @@ class _Robots:
     true: Path
 
 
-def run(folder: Path, progress: Progress) -> Outcome:
+def run(folder: Path, progress: Progress) -> DemoOutcome:
     """Excite, record, identify, and compare Lee's move before and after."""
     robots = _robots(folder)
     drives = yaml.safe_load(resource("config/puma560.yaml").read_text(encoding="utf-8"))
@@ -81,7 +81,7 @@ def run(folder: Path, progress: Progress) -> Outcome:
     progress("drawing", 1.0)
     summary = found.summary()
     missed = after.largest_error
-    return Outcome(
+    return DemoOutcome(
         "" if missed < LIMIT else f"largest joint error {missed:.3g} rad, limit {LIMIT:.3g} rad",
         arm_report.table([after, before], LIMIT),
         {

@@ -24,7 +24,7 @@ class Limits:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class DemoOutcome:
     """The result of one demonstration.
 
     Attributes:
@@ -47,7 +47,7 @@ class Outcome:
 
 def judge(
     recordings: Mapping[str, ArmRecording], platform: StewartRecording, folder: Path, limits: Limits
-) -> Outcome:
+) -> DemoOutcome:
     """The outcome of an arm's runs, of which the first counts, and a platform's; writes the plots."""
     nominal, *others = recordings.values()
     failures = [
@@ -63,7 +63,7 @@ def judge(
         arm_report.table([nominal, *others], limits.joint),
         stewart_report.table(platform, limits.position, limits.angle),
     )
-    return Outcome(
+    return DemoOutcome(
         "; ".join(failures),
         "\n\n".join(tables),
         {

@@ -10,7 +10,7 @@ from robot_dynamics.model.chain import KinematicChain
 from robot_dynamics.report import plots
 from robot_dynamics.ros.demo.arm import Progress
 from robot_dynamics.ros.demo.measured import PRIORITY, RATE, Conditions, control_round, relay_round
-from robot_dynamics.ros.demo.outcome import Outcome
+from robot_dynamics.ros.demo.outcome import DemoOutcome
 from robot_dynamics.ros.demo.rounds import Timing, aims, medians, ratios, table, tracking_failure
 from robot_dynamics.ros.support.scheduling import run_first
 
@@ -31,7 +31,7 @@ LOADED_FIRST = Conditions(
 
 def run(
     description: Path, chain: KinematicChain, folder: Path, duration: float, limit: float, progress: Progress
-) -> Outcome:
+) -> DemoOutcome:
     """Rounds of two relays and the controller, ``duration`` seconds of it; then under load.
 
     Raises:
@@ -87,7 +87,7 @@ def run(
     ]
     head = f"largest joint error {max(largest.values()):.3e} rad over {duration:.0f} s at {RATE:.0f} Hz"
     told = "\n".join([_about(refused), *aims(columns)])
-    return Outcome(
+    return DemoOutcome(
         failure, f"{head}\n\nmedians of {ROUNDS} rounds\n{table(columns)}\n\n{told}", results, files
     )
 

@@ -12,7 +12,7 @@ from robot_dynamics.resources import resource
 from robot_dynamics.ros.demo import realtime as wall_clock
 from robot_dynamics.ros.demo import watched
 from robot_dynamics.ros.demo.arm import COMPARISONS, NOMINAL, ArmRun, Progress
-from robot_dynamics.ros.demo.outcome import Limits, Outcome, judge
+from robot_dynamics.ros.demo.outcome import DemoOutcome, Limits, judge
 from robot_dynamics.ros.demo.stewart import run as run_platform
 
 RATE = 100.0
@@ -28,7 +28,7 @@ def _puma() -> tuple[Path, KinematicChain]:
         return description, load_urdf(description)
 
 
-def lockstep(folder: Path, limits: Limits, progress: Progress) -> Outcome:
+def lockstep(folder: Path, limits: Limits, progress: Progress) -> DemoOutcome:
     """Lee's move in simulated time, the same without each of the things that make it good, and a platform."""
     description, chain = _puma()
     progress("starting simulator and controller", 0.0)
@@ -40,7 +40,7 @@ def lockstep(folder: Path, limits: Limits, progress: Progress) -> Outcome:
     return judge(recordings, platform, folder, limits)
 
 
-def realtime(folder: Path, duration: float, progress: Progress) -> Outcome:
+def realtime(folder: Path, duration: float, progress: Progress) -> DemoOutcome:
     """Lee's move there and back by the wall clock, and the timing beside a bare relay node."""
     description, chain = _puma()
     return wall_clock.run(description, chain, folder, duration, REALTIME_LIMIT, progress)
@@ -48,7 +48,7 @@ def realtime(folder: Path, duration: float, progress: Progress) -> Outcome:
 
 def watch(
     folder: Path, limits: Limits, progress: Progress, say: Callable[[str], None], stay: bool
-) -> Outcome:
+) -> DemoOutcome:
     """Lee's move and the platform's motion in a browser, no faster than the clock on the wall."""
     description, chain = _puma()
     return watched.run(description, chain, folder, limits, progress, say, stay)

@@ -17,7 +17,7 @@ from robot_dynamics.model.chain import KinematicChain
 from robot_dynamics.ros.demo import stewart
 from robot_dynamics.ros.demo.arm import NOMINAL, ArmRun, Progress
 from robot_dynamics.ros.demo.measured import summary
-from robot_dynamics.ros.demo.outcome import Limits, Outcome, judge
+from robot_dynamics.ros.demo.outcome import DemoOutcome, Limits, judge
 from robot_dynamics.ros.running import pacemaker
 from robot_dynamics.ros.running.pages import (
     HOST,
@@ -50,7 +50,7 @@ def run(
     progress: Progress,
     say: Callable[[str], None],
     stay: bool,
-) -> Outcome:
+) -> DemoOutcome:
     """Show the arm's move in a browser, then the platform's motion on the same page.
 
     Args:

@@ -30,7 +30,7 @@ ARM_IN_GAZEBO = (*ARM, "controllers")
 PLATFORM_IN_GAZEBO = ("platform", "machine_file", "leg_controllers")
 
 
-class Argument(NamedTuple):
+class LaunchArgument(NamedTuple):
     """Description, default and legal values of a launch argument; without choices any value is legal."""
 
     text: str
@@ -81,100 +81,102 @@ def description_topic(given: Mapping[str, str]) -> str:
 
 
 ARGUMENTS = {
-    "robot": Argument("Arm of this package; 'description_file' names any other", "puma560", robots()),
-    "description_file": Argument("URDF or xacro file of another arm, in place of 'robot'"),
-    "description": Argument(
+    "robot": LaunchArgument("Arm of this package; 'description_file' names any other", "puma560", robots()),
+    "description_file": LaunchArgument("URDF or xacro file of another arm, in place of 'robot'"),
+    "description": LaunchArgument(
         "Source of the description for the nodes: robot_state_publisher publishes it, and the frames;"
         " parameter hands it to the nodes that need it, without frames; external: the robot's driver or"
         " another program publishes it",
         "robot_state_publisher",
         ["robot_state_publisher", "parameter", "external"],
     ),
-    "platform": Argument(
+    "platform": LaunchArgument(
         "Stewart platform of this package; 'machine_file' names any other", "stewart_demo", platforms()
     ),
-    "machine_file": Argument("YAML file of another platform, in place of 'platform'"),
-    "command": Argument(
+    "machine_file": LaunchArgument("YAML file of another platform, in place of 'platform'"),
+    "command": LaunchArgument(
         "Command to the legs' actuators: effort are forces; position or velocity are setpoints of drives that"
         " close the loop, not in Gazebo",
         "effort",
         ["effort", "velocity", "position"],
     ),
-    "leg_controllers": Argument(
+    "leg_controllers": LaunchArgument(
         "YAML file with the controllers of ros2_control for the legs; empty: config/leg_controllers.yaml"
     ),
-    "hardware": Argument(
+    "hardware": LaunchArgument(
         "ros2_control block of the description: none leaves it as it is, gazebo adds joints that take efforts"
         " in Gazebo, topics puts this package's simulator in the place of all hardware",
         "none",
         ["none", "gazebo", "topics"],
     ),
-    "plant": Argument(
+    "plant": LaunchArgument(
         "Controlled system: simulator is this package's, on MuJoCo; gazebo is Gazebo with ros2_control; none"
         " starts nothing, for a real robot",
         "simulator",
         ["simulator", "gazebo", "none"],
     ),
-    "controller": Argument(
+    "controller": LaunchArgument(
         "Controller of ros2_control that takes the commands",
         "effort_controller",
         ["effort_controller", "joint_trajectory_controller"],
     ),
-    "controllers": Argument(
+    "controllers": LaunchArgument(
         "YAML file with the controllers of ros2_control; empty: config/<robot>_controllers.yaml"
     ),
-    "initial_positions": Argument(
+    "initial_positions": LaunchArgument(
         "YAML file with the initial joint positions; empty: config/initial_positions.yaml"
     ),
-    "gazebo": Argument(
+    "gazebo": LaunchArgument(
         "Gazebo itself: start begins it; running adds the robot to a Gazebo that runs already",
         "start",
         ["start", "running"],
     ),
-    "gz_args": Argument("Further arguments of 'gz sim', such as '--physics-engine NAME' or '-v 4'"),
-    "spawn_pose": Argument(
+    "gz_args": LaunchArgument("Further arguments of 'gz sim', such as '--physics-engine NAME' or '-v 4'"),
+    "spawn_pose": LaunchArgument(
         "Pose of the robot in Gazebo's world: x y z [m] roll pitch yaw [rad] as six numbers; the controller"
         " of a tilted arm gets its gravity from it",
         "0 0 0 0 0 0",
     ),
-    "entity": Argument("Name of the robot in Gazebo's world; empty: the one in its description"),
-    "driver": Argument(
+    "entity": LaunchArgument("Name of the robot in Gazebo's world; empty: the one in its description"),
+    "driver": LaunchArgument(
         "Driver profile that states what efforts mean on the robot: "
         + ", ".join(driver_names())
         + ", or the path of a .yaml file; empty: none"
     ),
-    "root": Argument("Root link of the controlled chain; empty: the root of the description"),
-    "tip": Argument(
+    "root": LaunchArgument("Root link of the controlled chain; empty: the root of the description"),
+    "tip": LaunchArgument(
         "Tip link of the controlled chain; empty: the end of the arm; a robot with several arms needs a name"
     ),
-    "tips": Argument(
+    "tips": LaunchArgument(
         "Tip links of a tree, with spaces between several, in place of 'tip'; all: the whole robot;"
         " empty: one chain"
     ),
-    "remappings": Argument(
+    "remappings": LaunchArgument(
         "Other names for topics and services of the nodes, as FROM:=TO with spaces between several"
     ),
-    "gui": Argument("Window of Gazebo; false runs the server alone", "true", BOOLEAN),
-    "world": Argument("SDF file of Gazebo's world; empty: urdf/world.sdf"),
-    "rviz": Argument("Window of rviz with the robot, its joint torques and weights", "false", BOOLEAN),
-    "rviz_config": Argument("Configuration file of rviz; empty: the one in rviz/ for the robot"),
-    "robot_model": Argument(
+    "gui": LaunchArgument("Window of Gazebo; false runs the server alone", "true", BOOLEAN),
+    "world": LaunchArgument("SDF file of Gazebo's world; empty: urdf/world.sdf"),
+    "rviz": LaunchArgument("Window of rviz with the robot, its joint torques and weights", "false", BOOLEAN),
+    "rviz_config": LaunchArgument("Configuration file of rviz; empty: the one in rviz/ for the robot"),
+    "robot_model": LaunchArgument(
         "Node that reports the DH table, the links' masses and checks of the description", "false", BOOLEAN
     ),
-    "web_view": Argument("Web view of the robot, on this host", "false", BOOLEAN),
-    "web_view_parameters": Argument("YAML file with parameters of the web view, over its defaults"),
-    "namespace": Argument("Namespace of every node and of every relative topic"),
-    "frame_prefix": Argument("Prefix of every frame, such as 'left/', to distinguish several robots in tf"),
-    "use_sim_time": Argument("Time from /clock, which the plant publishes then", "false", BOOLEAN),
-    "controller_parameters": Argument("YAML file with parameters of the controller, over its defaults"),
-    "simulator_parameters": Argument("YAML file with parameters of the simulator, over its defaults"),
-    "transport": Argument(
+    "web_view": LaunchArgument("Web view of the robot, on this host", "false", BOOLEAN),
+    "web_view_parameters": LaunchArgument("YAML file with parameters of the web view, over its defaults"),
+    "namespace": LaunchArgument("Namespace of every node and of every relative topic"),
+    "frame_prefix": LaunchArgument(
+        "Prefix of every frame, such as 'left/', to distinguish several robots in tf"
+    ),
+    "use_sim_time": LaunchArgument("Time from /clock, which the plant publishes then", "false", BOOLEAN),
+    "controller_parameters": LaunchArgument("YAML file with parameters of the controller, over its defaults"),
+    "simulator_parameters": LaunchArgument("YAML file with parameters of the simulator, over its defaults"),
+    "transport": LaunchArgument(
         "Transport of Fast DDS: sockets only, or default, which adds shared memory on one host. A profile or"
         " FASTDDS_BUILTIN_TRANSPORTS in the environment, or another middleware, wins",
         "sockets",
         ["sockets", "default"],
     ),
-    "on_exit": Argument(
+    "on_exit": LaunchArgument(
         "Action when a node ends by itself: shutdown takes the whole launch down, respawn starts the node"
         " again; Gazebo's end always takes the launch down",
         "shutdown",

@@ -37,7 +37,7 @@ PREPARED = 120.0
 
 
 @dataclass(frozen=True)
-class Setting:
+class LiveSetting:
     """Parameters that were set at the nodes of a robot.
 
     Attributes:
@@ -53,7 +53,7 @@ class Setting:
 
 def set_all_nodes(
     wanted: Mapping[str, Any], namespace: str | None, simulator: bool, patience: float, report: bool = False
-) -> Setting:
+) -> LiveSetting:
     """Set parameters at every node that has them; where one refuses, all get their old values back.
 
     Args:
@@ -93,7 +93,9 @@ def set_all_nodes(
                 " give --namespace of one, or --all"
             )
         before = caller.set_all(having, wanted) if wanted else {}
-        return Setting(having, before, {owner: caller.everything(owner) for owner in found} if report else {})
+        return LiveSetting(
+            having, before, {owner: caller.everything(owner) for owner in found} if report else {}
+        )
 
 
 def wait_until_prepared(owner: str) -> None:

@@ -14,7 +14,7 @@ from robot_dynamics.simulation.plant import Plant
 from robot_dynamics.spatial import Array
 
 
-class Motion:
+class SimulatedMotion:
     """Moves a plant on, period by period.
 
     Attributes:

@@ -10,7 +10,7 @@ from rosgraph_msgs.msg import Clock as ClockMessage
 from sensor_msgs.msg import JointState
 
 from robot_dynamics.ros.models.plants.kind import PlantKind
-from robot_dynamics.ros.simulation.motion import Motion
+from robot_dynamics.ros.simulation.motion import SimulatedMotion
 from robot_dynamics.ros.support import qos
 from robot_dynamics.ros.support.joint_state_bytes import JointStateBytes
 from robot_dynamics.ros.support.messages import set_stamp
@@ -64,7 +64,7 @@ class StateOutput:
         """The present instant of simulated time is due now."""
         self._epoch = None
 
-    def publish(self, motion: Motion) -> None:
+    def publish(self, motion: SimulatedMotion) -> None:
         """Publish the state at the present instant of simulated time."""
         if self._clock is not None:
             set_stamp(self._clock_message.clock, motion.now)

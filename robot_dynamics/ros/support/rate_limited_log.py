@@ -6,7 +6,7 @@ import time
 from typing import Protocol
 
 
-class Log(Protocol):
+class RosLog(Protocol):
     """Target of a line: the logger of a node."""
 
     def error(self, message: str, /) -> object:
@@ -23,7 +23,7 @@ class Remarks:
         log: of the node.
     """
 
-    def __init__(self, log: Log) -> None:
+    def __init__(self, log: RosLog) -> None:
         self._log = log
         self._told = False
 
@@ -49,7 +49,7 @@ class RateLimitedLog:
         period: after so long one more may follow [s].
     """
 
-    def __init__(self, log: Log, severe: bool = True, burst: int = 10, period: float = 2.0) -> None:
+    def __init__(self, log: RosLog, severe: bool = True, burst: int = 10, period: float = 2.0) -> None:
         self._log = log
         self._severe = severe
         self._burst = burst

@@ -13,7 +13,7 @@ from transforms3d.quaternions import mat2quat
 from robot_dynamics.errors import TrajectoryError
 from robot_dynamics.ros.models.description import DescriptionSource
 from robot_dynamics.ros.support import qos
-from robot_dynamics.ros.viewing.joint_stream import JointStream, JointValues
+from robot_dynamics.ros.viewing.joint_stream import JointValues, ShownJoints
 from robot_dynamics.ros.viewing.source import MachineSource, duration
 from robot_dynamics.ros.viewing.wrench_stream import WrenchStream
 from robot_dynamics.spatial import Array
@@ -51,8 +51,8 @@ class ArmSource(MachineSource):
         simulator: str = "simulator",
     ) -> None:
         self._folder = folder
-        super().__init__(node, controller, JointStream(node, f"{controller}/reference"))
-        self._externals = JointStream(node, f"{controller}/external_torque")
+        super().__init__(node, controller, ShownJoints(node, f"{controller}/reference"))
+        self._externals = ShownJoints(node, f"{controller}/external_torque")
         self._wrenches = WrenchStream(node, f"{controller}/external_wrench")
         self._targets = node.create_publisher(PoseStamped, f"{controller}/target_pose", qos.STREAM)
         self._pushes = node.create_publisher(WrenchStamped, f"{simulator}/push", qos.COMMAND)

@@ -30,7 +30,7 @@ class JointValues:
     effort: Mapping[str, float]
 
 
-class JointStream(Stream[JointValues]):
+class ShownJoints(Stream[JointValues]):
     """The newest messages of a JointState topic.
 
     Args:

@@ -12,7 +12,7 @@ from rclpy.node import Node
 
 from robot_dynamics.errors import TrajectoryError
 from robot_dynamics.ros.support import qos
-from robot_dynamics.ros.viewing.joint_stream import JointStream
+from robot_dynamics.ros.viewing.joint_stream import ShownJoints
 from robot_dynamics.ros.viewing.streams import STALE, Stream
 from robot_dynamics.spatial import Array
 from robot_dynamics.view.moves import MoveGoal
@@ -32,8 +32,8 @@ class MachineSource(ABC):
     """Type and name of the topic on which the controller takes trajectories."""
 
     def __init__(self, node: Node, controller: str, references: Stream[Any]) -> None:
-        self.states = JointStream(node, "joint_states")
-        self.commands = JointStream(node, "joint_command")
+        self.states = ShownJoints(node, "joint_states")
+        self.commands = ShownJoints(node, "joint_command")
         self.references = references
         kind, topic = self.TRAJECTORY
         self._trajectories = node.create_publisher(kind, f"{controller}/{topic}", qos.TRAJECTORY)
