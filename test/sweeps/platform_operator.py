@@ -4,8 +4,9 @@ The platforms weigh 2 kg, 25 kg and 2 t. In half of the sequences something is d
 friction of 0 to 3 times the real one, gravity that is tilted by up to 10 degrees. The events: trajectories,
 streams, services, payloads, pushes, a leg that jams, gains, live limits, lost states. For every cycle: no leg
 is faster than MARGIN of its speed limit, none comes nearer to an end stop than GAP, and none moves on engaged
-brakes. Excused are lost states and pushes, and a moment after each. A platform that parks with wrong masses
-sags until they are estimated: it may touch its stops, no faster than it settles; they yield a little.
+brakes. Excused are lost states and pushes, and a moment after each. A platform that parks with a wrong
+declaration sags until that is estimated:
+it may touch its stops, no faster than it settles; they yield a little.
 """
 
 from __future__ import annotations
@@ -61,7 +62,7 @@ class PlatformOperator(RuleBasedStateMachine):
         legs = self.rig.machine.legs
         self.force, self.reach = legs[0].limits.force, legs[0].limits.longest - legs[0].limits.shortest
         self.home = self.rig.machine.home_position
-        self.excused, self.sags = 0.0, wrong == "masses"
+        self.excused, self.sags = 0.0, wrong != "nothing"
         self.rests: np.ndarray | None = None
         self._cycles(3)
 
