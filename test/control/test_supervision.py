@@ -86,6 +86,17 @@ def test_a_remembered_protective_stop_is_latched_again():
     assert "protective stop" in loop.control.unpark()
 
 
+def test_a_platform_on_its_brakes_gets_no_forces_however_late_its_first_state_comes():
+    """The node leads it on before its first state: no place was measured yet that it could leave."""
+    loop = PlatformLoop()
+    loop.plant.set_brakes(True)
+    loop.control.begin_at_rest(StopState.STOPPED)
+    for _ in range(3):
+        loop.control.conduct()
+    loop.run(0.2)
+    assert loop.control.brake and not np.any(loop.efforts)
+
+
 @pytest.mark.parametrize("robot", ["arm", "platform"])
 def test_feedforward_away_from_its_reference_stops_with_feedback(robot):
     """2 % of the mass wrong: a platform fell 228 mm in 3 s while it said "holding position"."""

@@ -488,7 +488,7 @@ class StewartController(PlatformCommands):
                 else:
                     self._governing.drop()
         self._beyond = now.beyond
-        if self.modes.stands_on_brakes:
+        if self.modes.stands_on_brakes and PHASES[now.phase].controls:  # from the first state on
             self.modes.brakes.watch(now.time, self._snapshot.position, SLIP)
         self.offer_brakes()
 
