@@ -11,7 +11,7 @@
 /* An effort that changes so many times as fast as it may within an interval asks for a finer grid. */
 #define RD_UNEVEN 1.5
 /* Share of the fourth difference that a change may be larger than it seems. */
-#define RD_UNKNOWN 0.02
+#define RD_UNKNOWN 0.1
 /* Values whose steps are below this share of what they may reach are far from it. */
 #define RD_STEEPEST 5.5
 /* Pushes from which so many intervals on each side give way, too. */
