@@ -26,7 +26,11 @@ def main() -> int:
     os.nice(NICENESS)
     logging.disable()  # what is to be told is told by the process that uses the result
     tasks = sys.stdin.buffer
-    folder, build = pickle.loads(tasks.read(int.from_bytes(tasks.read(LENGTH), "little")))
+    size = int.from_bytes(tasks.read(LENGTH), "little")
+    task = tasks.read(size)
+    if not task or len(task) < size:
+        return 0  # who started this has ended
+    folder, build = pickle.loads(task)
     threading.Thread(target=_end_with, args=(tasks.fileno(),), daemon=True).start()
     cache.use(folder)
     error: Exception | None = None

@@ -7,6 +7,7 @@ import sys
 from functools import partial
 
 import pytest
+from patience import PATIENCE
 
 from robot_dynamics import compile_dynamics, load_urdf
 from robot_dynamics.errors import BackendError, ParameterError
@@ -74,3 +75,10 @@ def test_what_ended_processes_left_half_made_is_removed(tmp_path):
         path.mkdir()
     cache.sweep(tmp_path)
     assert sorted(tmp_path.iterdir()) == sorted((own, other))
+
+
+@pytest.mark.parametrize("task", [b"", b"\x09", b"\x09\0\0\0\0\0\0\0half"])
+def test_a_builder_whose_starter_was_killed_ends_without_a_word(task):
+    words = [sys.executable, "-m", "robot_dynamics.native.builder"]
+    ended = subprocess.run(words, input=task, capture_output=True, timeout=PATIENCE, check=False)
+    assert (ended.returncode, ended.stdout, ended.stderr) == (0, b"", b"")
