@@ -39,8 +39,10 @@ DURATION = 2.0
 """Seconds of Lee's move, as a quintic."""
 SETTLING = 0.5
 """Seconds recorded after the move's end."""
-NOTICE = 2.0
+NOTICE = 5.0
 """Simulated seconds before a move in which what the conditions of a run change can settle."""
+REST = 0.5, 1e-7
+"""Time before a move in which no joint moves farther [s, rad]: a busy observer is behind the states."""
 
 COMMANDED = "commanded from now on"
 """Line that the simulator prints when the first command comes."""
@@ -248,9 +250,15 @@ class ArmRun:
         """Make the move; returns the stamps [ns] of its begin and end."""
         observer = self.observer
         settled = observer.latest + int(NOTICE * SECOND)
-        observer.wait_until(lambda: observer.latest > settled, f"run '{title}'")
+        observer.wait_until(lambda: observer.latest > settled and self._rests(), f"run '{title}'")
         self.send(goal, 0)
         return self._watch(DURATION, title, progress)
+
+    def _rests(self) -> bool:
+        """Check whether the arm stands still, as far as states are recorded."""
+        since = newest(self._positions) - int(REST[0] * SECOND)
+        places = [place for stamp, place in self._positions.items() if stamp > since]
+        return not self._record or bool(np.ptp(places, axis=0).max() < REST[1])
 
     def follow(self, message: JointTrajectory, title: str, progress: Progress) -> tuple[int, int]:
         """Follow a trajectory from where it begins; returns the stamps [ns] of its begin and end."""
