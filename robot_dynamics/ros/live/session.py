@@ -127,6 +127,9 @@ def show(exhibit: Exhibit, options: SessionOptions, say: Say, progress: Progress
             with Observer(domain, nodes) as observer:
                 verdict = exhibit.tour(observer, progress)
         if not options.leave:
+            if verdict is not None:
+                largest = max(verdict.worst_tracking_error.values())
+                say(f"tour: {verdict.failure or f'every joint moved, largest error {largest:.1e}'}")
             say("the sliders move it; Ctrl-C ends")
             wait_for(nodes, lambda: False, math.inf)
     return verdict
