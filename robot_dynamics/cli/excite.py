@@ -21,7 +21,14 @@ from robot_dynamics.cli.chain_source import (
 )
 from robot_dynamics.cli.demo import ProgressLine
 from robot_dynamics.cli.needs import need
-from robot_dynamics.cli.sending import add_sending_arguments, left_out, present_contact, send, where_is
+from robot_dynamics.cli.sending import (
+    add_sending_arguments,
+    check_recording,
+    left_out,
+    present_contact,
+    send,
+    where_is,
+)
 from robot_dynamics.errors import ParameterError
 from robot_dynamics.inputs.files import check_output, open_output
 
@@ -96,6 +103,9 @@ def run(arguments: argparse.Namespace) -> int:
     from robot_dynamics.identification.excitation.report import prospect, report
 
     _check(arguments)
+    check_recording(arguments)
+    if arguments.record is not None and not arguments.send:
+        raise ParameterError("--record is for a motion that is sent: add --send")
     if shown and arguments.urdf == "-":
         raise ParameterError(
             "--send shows the motion first, which needs the description as a file; or say --yes"

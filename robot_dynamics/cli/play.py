@@ -20,7 +20,7 @@ from robot_dynamics.cli.check import add_load_arguments, limited_arm
 from robot_dynamics.cli.demo import ProgressLine
 from robot_dynamics.cli.needs import need
 from robot_dynamics.cli.path_source import BAG_SUFFIXES, YAML_SUFFIXES, read_path
-from robot_dynamics.cli.sending import add_sending_arguments, left_out, send
+from robot_dynamics.cli.sending import add_sending_arguments, check_recording, left_out, send
 from robot_dynamics.control.arm.path_check import check_path
 from robot_dynamics.control.shape import waypoint_spline
 from robot_dynamics.errors import ParameterError, TrajectoryError, quoted
@@ -81,6 +81,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Move the arm; 1 where nothing was sent."""
     need("play", "rclpy")
+    check_recording(arguments)
     if arguments.urdf == "-" or arguments.motion == "-":
         raise ParameterError("play reads no standard input, where it asks: name files")
     chain = chain_of(arguments)

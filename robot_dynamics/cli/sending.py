@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import os
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,6 +15,7 @@ import numpy as np
 from robot_dynamics.cli import streams
 from robot_dynamics.cli.chain_source import number_within
 from robot_dynamics.cli.demo import ProgressLine
+from robot_dynamics.cli.needs import need
 from robot_dynamics.errors import RobotDynamicsError, TrajectoryError
 
 if TYPE_CHECKING:
@@ -46,6 +49,12 @@ def add_sending_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--yes", action="store_true", help="send without asking")
     parser.add_argument(
+        "--record",
+        type=Path,
+        metavar="FOLDER",
+        help="bag of the joint states during the motion; it must not exist yet",
+    )
+    parser.add_argument(
         "--observe",
         action="store_true",
         help="rules about trajectories and errors only warn during this motion (supervision: observe), for an"
@@ -57,6 +66,18 @@ def add_sending_arguments(parser: argparse.ArgumentParser) -> None:
         help="topic of the trajectories; the action follow_joint_trajectory is used where it is served"
         " (default: %(default)s)",
     )
+
+
+def check_recording(arguments: argparse.Namespace) -> None:
+    """Check that the motion can be recorded, where that is asked for.
+
+    Raises:
+        RobotDynamicsError: the folder exists already, or a package is missing.
+    """
+    if arguments.record is not None:
+        need("recording", "rosbags")
+        if arguments.record.exists():
+            raise RobotDynamicsError(f"{arguments.record} is there already; give another name")
 
 
 def where_is(joint_names: tuple[str, ...], topic: str) -> Array:
@@ -114,6 +135,7 @@ def send(
     """
     from robot_dynamics.identification.excitation.approach import approach
     from robot_dynamics.ros.live.sending import ARRIVED, Sender
+    from robot_dynamics.ros.recording.beside import recorded
 
     slow = replace(
         bounds,
@@ -145,7 +167,11 @@ def send(
             raise RobotDynamicsError("the arm has moved meanwhile; nothing was sent")
         unknown = errors is not None or arguments.observe
         try:
-            with arm.observing() if arguments.observe else contextlib.nullcontext():
+            with contextlib.ExitStack() as around:
+                if arguments.observe:
+                    around.enter_context(arm.observing())
+                if arguments.record is not None:
+                    around.enter_context(recorded(arguments.record, os.environ))
                 arm.follow(whole, progress, UNKNOWN_ARRIVED if unknown else ARRIVED)
         except KeyboardInterrupt:
             progress.clear()
@@ -154,6 +180,8 @@ def send(
         progress.clear()
         if errors is not None:
             errors.append(arm.largest_errors)
+    if arguments.record is not None:
+        print(arguments.record)
     print(f"the motion is over{'; ' + OBSERVED if arguments.observe else ''}", flush=True)
     return True
 

@@ -13,6 +13,7 @@ from ros_harness import UNSUPERVISED, NodeProcess, peer_with
 from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
 
+from robot_dynamics.identification.logs import read_log
 from robot_dynamics.resources import resource
 from robot_dynamics.ros.support import qos
 from robot_dynamics.ros.support.processes import claim_domain, node_environment
@@ -65,7 +66,7 @@ def sent_and_held(tmp_path):
         peer.node.create_subscription(JointState, "joint_states", states.append, qos.STATE_PUBLISHER)
         peer.wait_until(lambda: states, "no states")
         assert supervision(peer) == "enforce"
-        sent = excite(tmp_path, "1", "--observe")
+        sent = excite(tmp_path, "1", "--observe", "--record", str(tmp_path / "run"))
         seen = set()
 
         def over():
@@ -76,6 +77,8 @@ def sent_and_held(tmp_path):
         said = sent.communicate()[0]
         assert sent.returncode == 0, said + controller.output
         assert seen == {"enforce", "observe"} and supervision(peer) == "enforce"
+        run = read_log(str(tmp_path / "run"), ("joint1", "joint2"), "/joint_states", {})
+        assert np.ptp(run.time) > 3.0 and (np.ptp(run.q, axis=0) > 0.2).all()
         assert "the motion is over; following error and trajectory rules only warn" in said
         positions = np.array([state.position for state in states])
         assert (np.ptp(positions, axis=0)[:2] > 0.2).all()

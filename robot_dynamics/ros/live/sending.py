@@ -87,7 +87,7 @@ class Sender:
         self._ctrl_c = _CtrlC()
         self._goals = GoalClient(self._node, topic)
         self._trajectories = self._node.create_publisher(JointTrajectory, topic, qos.TRAJECTORY)
-        profile = qos.STATE_PUBLISHER if reference is None else _COMPARED
+        profile = self._states = qos.STATE_PUBLISHER if reference is None else _COMPARED
         self._node.create_subscription(JointState, states, self._on_state, profile)
         self._awaited: dict[int, Array] = {}
         self._largest: Array = np.zeros(0)
@@ -133,6 +133,7 @@ class Sender:
         )
         if self._goals.possible:
             self._until(lambda: self._goals.ready, _DISCOVERY)
+        self._catch_up()
         follow = self._follow_as_goal if self._goals.ready else self._follow_on_topic
         length = float(points.time[-1])
         began = self._now()
@@ -242,6 +243,11 @@ class Sender:
     def _now(self) -> float:
         """Time of the newest joint state [s]: a simulator's may be slower or faster than the wall clock's."""
         return self._stamp or time.monotonic()
+
+    def _catch_up(self) -> None:
+        """Take the states that came while nobody listened: the newest one says where and when the arm is."""
+        count = self._count + self._states.depth
+        self._until(lambda: self._count > count, PATIENCE)
 
     def _fresh(self) -> Callable[[], bool]:
         """Condition that a further joint state has come."""
