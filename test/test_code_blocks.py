@@ -146,20 +146,25 @@ class Terminals:
     def __init__(self, folder: Path, environment: dict[str, str]):
         self._place = {"cwd": folder, "env": environment}
         self._running: dict[str, subprocess.Popen[bytes]] = {}
+        self._logs: list[Path] = []
 
-    def start(self, line: str, shown: str) -> None:
-        """Begin a command in place of one of the same node, and wait for the last line that it shows."""
+    def start(self, line: str) -> None:
+        """Begin a command in place of one of the same node."""
         node = " ".join(line.split()[1:3])
         self.interrupt(node)
-        log = self._place["cwd"] / f"{len(self._running)}.log"
-        with log.open("w") as file:
-            process = subprocess.Popen(
+        self._logs.append(self._place["cwd"] / f"{len(self._logs)}.log")
+        with self._logs[-1].open("w") as file:
+            self._running[node] = subprocess.Popen(
                 ["bash", "-c", f"exec {line}"], stdout=file, stderr=subprocess.STDOUT, **self._place
             )
-        self._running[node] = process
+
+    def wait_for(self, shown: str) -> None:
+        """Until a command that goes on has printed the last line that a page shows."""
         limit = time.monotonic() + patience.LONG_PATIENCE
-        while shown and heads(shown)[-1] not in heads(log.read_text()):
-            assert process.poll() is None and time.monotonic() < limit, log.read_text()
+        while shown and not any(heads(shown)[-1] in heads(log.read_text()) for log in self._logs):
+            ended = [node for node, process in self._running.items() if process.poll()]
+            said = "\n".join(log.read_text() for log in self._logs)
+            assert not ended and time.monotonic() < limit, f"{ended} {said}"
             time.sleep(0.1)
 
     def wait(self, kind: str) -> None:
@@ -196,7 +201,7 @@ def test_tutorials_run_as_a_reader_runs_them(page, folder):
                 continue
             for line in block.commands:
                 if block.lasts(line):
-                    terminals.start(line, block.shown)
+                    terminals.start(line)
                     continue
                 terminals.wait("excite")
                 terminals.interrupt("record")
@@ -211,5 +216,7 @@ def test_tutorials_run_as_a_reader_runs_them(page, folder):
                 assert done.returncode == 0, done.stderr
                 said = heads(done.stderr + done.stdout)
                 assert [head for head in heads(block.shown) if head not in said] == [], said
+            if all(block.lasts(line) for line in block.commands):
+                terminals.wait_for(block.shown)
     finally:
         terminals.interrupt()
