@@ -7,7 +7,7 @@ from pathlib import Path
 
 from robot_dynamics.cli.needs import need
 from robot_dynamics.errors import RobotDynamicsError
-from robot_dynamics.inputs.files import check_output
+from robot_dynamics.inputs.files import check_absent, check_output
 
 LONGEST_TOPIC = 240
 """Longest topic name in DDS, the prefix of ROS included [characters]."""
@@ -48,8 +48,7 @@ def run(arguments: argparse.Namespace) -> int:
         need("recording", "rclpy")
         from robot_dynamics.ros.recording.waypoints import record_waypoints
 
-        if arguments.output.exists():
-            raise RobotDynamicsError(f"{arguments.output} is there already; give another name")
+        check_absent(arguments.output)
         check_output(str(arguments.output))
         return record_waypoints(arguments.output, remap)
     need("recording", "rclpy", "rosbags")

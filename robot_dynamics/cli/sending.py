@@ -17,6 +17,7 @@ from robot_dynamics.cli.chain_source import number_within
 from robot_dynamics.cli.demo import ProgressLine
 from robot_dynamics.cli.needs import need
 from robot_dynamics.errors import RobotDynamicsError, TrajectoryError
+from robot_dynamics.inputs.files import check_absent
 
 if TYPE_CHECKING:
     from robot_dynamics.identification.excitation.bounds import Bounds
@@ -76,8 +77,7 @@ def check_recording(arguments: argparse.Namespace) -> None:
     """
     if arguments.record is not None:
         need("recording", "rosbags")
-        if arguments.record.exists():
-            raise RobotDynamicsError(f"{arguments.record} is there already; give another name")
+        check_absent(arguments.record)
 
 
 def where_is(joint_names: tuple[str, ...], topic: str) -> Array:

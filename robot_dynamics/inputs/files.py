@@ -81,6 +81,16 @@ def open_output(path: str | os.PathLike[str], error: Refuse = ParameterError) ->
         raise error(f"cannot write {quoted(_name(path))}: {_reason(reason)}") from None
 
 
+def check_absent(path: Path) -> None:
+    """Check that nothing is written over.
+
+    Raises:
+        RobotDynamicsError: the file or folder exists already.
+    """
+    if path.exists():
+        raise RobotDynamicsError(f"{path} is there already; give another name")
+
+
 def check_output(path: str | os.PathLike[str], error: Refuse = ParameterError) -> None:
     """Refuse at once what :func:`open_output` could not write to after long work; nothing is changed.
 

@@ -14,7 +14,7 @@ static const double GUIDED_DAMPING = 0.5;  /* [1/s] */
 static const double WALL_GAIN = 40.0;      /* of the braking of a joint that yields, with states in good time [1/s] */
 static const double WALL_SHARE = 0.25;     /* of it at most in a period of the states */
 static const double AHEAD = 0.05;          /* of the velocity limit, that friction may drive a joint ahead */
-static const double DOUBT = 2000.0;        /* loss of the share that is overcome, per AHEAD and more of the limit [1/s] */
+static const double DOUBT = 2000.0;        /* loss of what is overcome, per share of the limit that a lead has beyond AHEAD [1/s] */
 static const double TRUST = 1.0;           /* its return while the joint lags [1/s] */
 
 /* Links and drives; shares (n) `overcome` of the friction at the velocity `rate`, under the links' load, are added; all

@@ -47,8 +47,6 @@ static int rd_rates_room(struct rd_rates *z, int points, int columns)
     return 1;
 }
 
-/* Rows of the grid's point g as the place between the coefficients i and i + 1: x is before x_i + behind x_(i+1),
- * and u is bend (x_(i+1) - tail x_i). */
 /* Largest effort per u at point g, in limits of rates. */
 static double rd_inertia(const struct rd_retiming *r, int g)
 {
@@ -70,6 +68,8 @@ static double rd_most_bend(const struct rd_retiming *r, int g, double x)
     return 0.15 / (RD_MAX(before / (r->s[g] - r->s[g - 1]), after / (r->s[g + 1] - r->s[g])) * sqrt(x));
 }
 
+/* Rows of the grid's point g as the place between the coefficients i and i + 1: x is before x_i + behind x_(i+1),
+ * and u is bend (x_(i+1) - tail x_i). */
 static void rd_place(const struct rd_retiming *r, struct rd_rates *z, int g, int i, double bend, double tail)
 {
     const int n = r->joints, m = z->columns;

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -256,9 +257,11 @@ class ArmRun:
 
     def _rests(self) -> bool:
         """Check whether the arm stands still, as far as states are recorded."""
+        if not self._record:
+            return True
         since = newest(self._positions) - int(REST[0] * SECOND)
-        places = [place for stamp, place in self._positions.items() if stamp > since]
-        return not self._record or bool(np.ptp(places, axis=0).max() < REST[1])
+        stamps = takewhile(lambda stamp: stamp > since, reversed(self._positions))
+        return bool(np.ptp([self._positions[stamp] for stamp in stamps], axis=0).max() < REST[1])
 
     def follow(self, message: JointTrajectory, title: str, progress: Progress) -> tuple[int, int]:
         """Follow a trajectory from where it begins; returns the stamps [ns] of its begin and end."""

@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 import rclpy
-from rcl_interfaces.srv import GetParameters, SetParameters
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.parameter import Parameter
+from rclpy.parameter_client import AsyncParameterClient
 from rclpy.qos import QoSProfile
 from rclpy.signals import SignalHandlerOptions
 from sensor_msgs.msg import JointState
@@ -87,7 +87,7 @@ class Sender:
         self._ctrl_c = _CtrlC()
         self._goals = GoalClient(self._node, topic)
         self._trajectories = self._node.create_publisher(JointTrajectory, topic, qos.TRAJECTORY)
-        profile = self._states = qos.STATE_PUBLISHER if reference is None else _COMPARED
+        profile = qos.STATE_PUBLISHER if reference is None else _COMPARED
         self._node.create_subscription(JointState, states, self._on_state, profile)
         self._awaited: dict[int, Array] = {}
         self._largest: Array = np.zeros(0)
@@ -133,7 +133,7 @@ class Sender:
         )
         if self._goals.possible:
             self._until(lambda: self._goals.ready, _DISCOVERY)
-        self._catch_up()
+        self.where()  # the newest state may be old: nobody has listened while others were started
         follow = self._follow_as_goal if self._goals.ready else self._follow_on_topic
         length = float(points.time[-1])
         began = self._now()
@@ -158,39 +158,27 @@ class Sender:
         Raises:
             RobotDynamicsError: the node that follows the topic has no such parameter, or does not answer.
         """
-        before = self._supervision()
-        self._supervise(OBSERVE)
+        client = AsyncParameterClient(self._node, self._controller)
+        self._wait(client.services_are_ready, f"no parameters of {self._controller} are found")
+        [before] = self._answer(client.get_parameters([_SUPERVISION])).values
+        self._supervise(client, OBSERVE)
         try:
             yield
         finally:
-            self._supervise(before)
+            self._supervise(client, before.string_value)
 
-    def _supervision(self) -> str:
-        request = GetParameters.Request(names=[_SUPERVISION])
-        [value] = self._ask(GetParameters, "get_parameters", request).values
-        return str(value.string_value)
-
-    def _supervise(self, how: str) -> None:
-        wanted = Parameter(_SUPERVISION, value=how).to_parameter_msg()
-        request = SetParameters.Request(parameters=[wanted])
-        [result] = self._ask(SetParameters, "set_parameters", request).results
+    def _supervise(self, client: AsyncParameterClient, how: str) -> None:
+        [result] = self._answer(client.set_parameters([Parameter(_SUPERVISION, value=how)])).results
         if not result.successful:
             raise RobotDynamicsError(f"{self._controller} refuses supervision: {how}: {result.reason}")
+
+    def _answer(self, future: Any) -> Any:
+        self._wait(future.done, f"{self._controller} does not answer")
+        return future.result()
 
     @property
     def _controller(self) -> str:
         return self._trajectories.topic_name.rpartition("/")[0]
-
-    def _ask(self, kind: Any, service: str, request: Any) -> Any:
-        """Answer of the controller's parameter service."""
-        client = self._node.create_client(kind, f"{self._controller}/{service}")
-        try:
-            self._wait(client.service_is_ready, f"no parameters of {self._controller} are found")
-            future = client.call_async(request)
-            self._wait(future.done, f"{self._controller} does not answer")
-            return future.result()
-        finally:
-            self._node.destroy_client(client)
 
     def _follow_as_goal(self, points: Points, tell: Callable[[], None]) -> None:
         try:
@@ -243,11 +231,6 @@ class Sender:
     def _now(self) -> float:
         """Time of the newest joint state [s]: a simulator's may be slower or faster than the wall clock's."""
         return self._stamp or time.monotonic()
-
-    def _catch_up(self) -> None:
-        """Take the states that came while nobody listened: the newest one says where and when the arm is."""
-        count = self._count + self._states.depth
-        self._until(lambda: self._count > count, PATIENCE)
 
     def _fresh(self) -> Callable[[], bool]:
         """Condition that a further joint state has come."""
