@@ -24,6 +24,7 @@ from robot_dynamics.report.sizing.envelopes import envelopes
 from robot_dynamics.report.sizing.loads import Loads, standard_loads
 from robot_dynamics.report.sizing.losses import fall, holding, losses
 from robot_dynamics.report.sizing.ratings import ratings, supply
+from robot_dynamics.report.sizing.verdict import JudgedCase, verdict
 from robot_dynamics.report.sizing.workspace import excursions, maps
 from robot_dynamics.resources import resource
 from robot_dynamics.stewart.new_machine import Measures, machine_text
@@ -161,6 +162,29 @@ def test_the_standard_motion_keeps_the_limits_and_its_power_is_the_machines(plat
 RATED = replace(
     BASE, continuous_force=6000.0, drive=(0.01, 4e-4, 1.2e-3, 2.0), speed_force=((0.0, 15e3), (0.8, 3e3))
 )
+
+
+def test_the_verdict_is_that_of_the_worst_load_and_rating():
+    """Constant motions, as in the next test: by the worst of two loads, and the rating it strains most."""
+    machine = stewart.load(machine_text(RATED)).machine
+    time, zero = np.linspace(0.0, 4.0, 401), np.zeros((401, 6, 3))
+    reactions = stewart.Reactions(zero, zero, zero, zero, zero)
+
+    def case(name: str, force: float, speed: float, *messages: str) -> JudgedCase:
+        values = np.full((401, 6), force)
+        loads = Loads("", time, values, np.full((401, 6), speed), values, reactions, time, messages)
+        return JudgedCase(name, loads, ratings(machine, loads))
+
+    light = case("", 1e3, 0.1)
+    for other, good, words in (
+        (case("driver", 5e3, 0.1), True, "leg_1 needs 37 % of its force at its speed with the load driver."),
+        (case("still", 5e3, 0.0), True, "leg_1 needs 33 % of its force limit with the load still."),
+        (case("crate", 7e3, 0.1), False, "leg_1 gets too hot with the load crate: rms force 117 %"),
+        (case("fast", 5.9e3, 0.78), False, "leg_1 is too weak at speed with the load fast: 179 %"),
+        (case("far", 1e3, 0.1, "no"), False, "The platform cannot make this motion with the load far: no."),
+    ):
+        found = verdict(machine, [light, other])
+        assert found[0] is good and words in found[1], found
 
 
 def test_ratings_motors_and_supply_are_those_of_the_closed_form():
@@ -374,6 +398,15 @@ def test_load_cases_are_those_of_a_machine_that_carries_them(tmp_path, monkeypat
     # The weight that the legs hold grows by that of the payload.
     lift = [np.abs(holding(one) @ machine.home_directions[:, 2]) for one in (stewart.load(file), carrying)]
     assert lift[1] - lift[0] == pytest.approx(150.0 * 9.81, rel=1e-6)
+    # The verdict is that of the heaviest load.
+    heaviest = list(csv.DictReader(io.StringIO((out / "actuators_2.csv").read_text(encoding="utf-8"))))
+    needed = [max(abs(float(row["greatest_force"])), abs(float(row["least_force"]))) for row in heaviest]
+    leg = int(np.argmax(needed))
+    sentence = (
+        f"{machine.leg_names[leg]} needs {needed[leg] / 300.0:.0f} % of its force limit with the load crate"
+    )
+    assert sentence in html
+    assert sentence in capsys.readouterr().out
     for wrong in (["a", "x", "0", "0", "0"], ["a", "-1", "0", "0", "0"], ["", "1", "0", "0", "0"]):
         assert main([*words, "--payload", *wrong]) == 1
         assert "--payload" in capsys.readouterr().err

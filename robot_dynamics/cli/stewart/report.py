@@ -11,7 +11,7 @@ from robot_dynamics.cli.chain_source import number
 from robot_dynamics.cli.demo import ProgressLine
 from robot_dynamics.cli.machine_source import add_motion_arguments, motion_table, one_input, platform_of
 from robot_dynamics.cli.needs import need
-from robot_dynamics.errors import ParameterError, quoted
+from robot_dynamics.errors import ParameterError, quoted, shown
 from robot_dynamics.inputs.files import check_folder
 from robot_dynamics.model.chain import RigidBody
 from robot_dynamics.spatial import Array
@@ -54,6 +54,7 @@ def run(arguments: argparse.Namespace) -> int:
     need("the report", "matplotlib", "jinja2")
     from robot_dynamics.report.sizing.losses import loss_lines
     from robot_dynamics.report.sizing.page import study, write
+    from robot_dynamics.report.sizing.verdict import verdict
 
     check_folder(arguments.output)
     one_input(arguments.machine, arguments.motion)
@@ -71,8 +72,10 @@ def run(arguments: argparse.Namespace) -> int:
         print(f"wrote {path}")
     for line in loss_lines(found.losses):
         print(line)
-    for message in found.loads.messages:
-        print(f"not within limits: {message}")
+    for case in found.judged:
+        for message in case.loads.messages:
+            print(f"not within limits{f' with the load {shown(case.name)}' if case.name else ''}: {message}")
+    print(verdict(platform.machine, found.judged)[1])
     return 0
 
 
@@ -84,8 +87,8 @@ def _payloads(given: list[list[str]]) -> dict[str, RigidBody]:
             mass, *place = (number(text) for text in texts)
         except (argparse.ArgumentTypeError, ValueError):
             raise ParameterError(f"--payload {quoted(name)}: {quoted(texts)} must be four numbers") from None
-        if not (0.0 < mass < 1e9 and np.isfinite(place).all()):
-            raise ParameterError(f"--payload {quoted(name)}: the mass is {mass:g} kg; it must be above 0")
+        if not (0.0 <= mass < 1e9 and np.isfinite(place).all()):
+            raise ParameterError(f"--payload {quoted(name)}: the mass is {mass:g} kg; it must be 0 or more")
         if name in found or not name.isprintable() or not name.strip():
             raise ParameterError(f"--payload {quoted(name)}: give each load case a name of its own")
         found[name] = RigidBody(mass, np.array(place), np.zeros((3, 3)))

@@ -24,7 +24,7 @@ from robot_dynamics.report.sizing.envelopes import MotionEnvelope, envelope_rows
 from robot_dynamics.report.sizing.loads import REACTIONS, Loads, recorded_loads, standard_loads
 from robot_dynamics.report.sizing.losses import Landing, fall, holding, loss_rows, loss_table, losses
 from robot_dynamics.report.sizing.ratings import Ratings, Supply, ratings, supply
-from robot_dynamics.report.sizing.verdict import bars, next_steps, verdict
+from robot_dynamics.report.sizing.verdict import JudgedCase, bars, next_steps, verdict
 from robot_dynamics.report.sizing.workspace import CAUSES, Excursion, PlaneMap, excursions, map_rows, maps
 from robot_dynamics.spatial import Array
 from robot_dynamics.stewart.machine import Machine
@@ -83,6 +83,14 @@ class Study:
     losses: Mapping[str, Landing | str]
     box: WorkspaceBox
     cases: tuple[LoadCase, ...] = ()
+
+    @property
+    def judged(self) -> list[JudgedCase]:
+        """The machine as in its file, and every load case."""
+        return [
+            JudgedCase("", self.loads, self.ratings),
+            *(JudgedCase(case.name, case.loads, case.ratings) for case in self.cases),
+        ]
 
 
 def study(
@@ -160,15 +168,15 @@ def _html(found: Study, tables: dict[str, tuple[str, str]]) -> str:
     limit = min(leg.limits.force for leg in machine.legs)
     planes = [f"{NAMES[a]} and {NAMES[b]}" for a, b in PLANES]
     curves = pictures.load_curves(machine, loads)
-    kept, sentence = verdict(machine, loads, found.ratings)
+    kept, sentence = verdict(machine, found.judged)
     return rendered(
         "report/sizing/page.html.j2",
         title=f"{shown(machine.name)}: what it reaches, what it can do, what it needs",
         summary=_summary(machine),
         kept=kept,
         verdict=sentence,
-        steps=list(next_steps(machine, loads, found.ratings)),
-        force_bars=bars(machine, loads),
+        steps=list(next_steps(machine, found.judged)),
+        force_bars=bars(machine, found.judged),
         drawing=_captioned(["The platform at home"], [pictures.drawing(machine)]),
         findings=list(_findings(found)),
         characteristic=f"{machine.characteristic_length:g}",

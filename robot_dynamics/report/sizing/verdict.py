@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -20,40 +21,85 @@ GUESSES = {
 }
 
 
-def verdict(machine: Machine, loads: Loads, rated: Ratings) -> tuple[bool, str]:
-    """Return True if the motion is within every limit and rating, and a sentence about it."""
+@dataclass(frozen=True)
+class JudgedCase:
+    """A load case as the verdict sees it.
+
+    Attributes:
+        name: of the case; empty for the machine as its file has it.
+        loads, rated: in the motion of the report.
+    """
+
+    name: str
+    loads: Loads
+    rated: Ratings
+
+    def most_used(self, rating: str) -> tuple[float, int]:
+        """Greatest use by ``peak_use``, ``continuous_use`` or ``curve_use``, and its leg; 0 without it."""
+        use = np.nan_to_num(getattr(self.rated, rating), posinf=0.0)
+        return float(use.max()), int(use.argmax())
+
+
+def verdict(machine: Machine, cases: Sequence[JudgedCase]) -> tuple[bool, str]:
+    """Return True if the motion is within every limit and rating with every load, and a sentence about it."""
     names = [shown(name) for name in machine.leg_names]
-    worst = int(np.nan_to_num(rated.peak_use).argmax())
-    use = float(rated.peak_use[worst])
-    if loads.messages:
-        return False, f"The platform cannot make this motion: {loads.messages[0]}."
-    heat = rated.continuous_use
-    if np.isfinite(heat).all() and heat.max() > 1.0:
-        leg = int(heat.argmax())
+    for case in cases:
+        if case.loads.messages:
+            return False, f"The platform cannot make this motion{_carrying(case)}: {case.loads.messages[0]}."
+    heat, leg, case = _worst(cases, "continuous_use")
+    if heat > 1.0:
         return (
             False,
-            f"{names[leg]} gets too hot: rms force {100.0 * heat[leg]:.0f} % of its continuous force.",
+            f"{names[leg]} gets too hot{_carrying(case)}: rms force {100.0 * heat:.0f} % of its"
+            " continuous force.",
         )
-    if not np.isfinite(use) or use == 0.0:
+    curve, leg, case = _worst(cases, "curve_use")
+    if curve > 1.0:
+        return (
+            False,
+            f"{names[leg]} is too weak at speed{_carrying(case)}: {100.0 * curve:.0f} % of its speed-force"
+            f" curve at {case.rated.curve_time[leg]:.3g} s.",
+        )
+    use, leg, case = _worst(cases, "peak_use")
+    if use == 0.0:
         return True, "The platform makes this motion; no limit of force is given."
+    what = "force limit"
+    if curve > use:
+        (use, leg, case), what = _worst(cases, "curve_use"), "force at its speed"
     return (
         True,
-        f"The platform makes this motion: {names[worst]} needs {100.0 * use:.0f} % of its force limit.",
+        f"The platform makes this motion: {names[leg]} needs {100.0 * use:.0f} % of its"
+        f" {what}{_carrying(case)}.",
     )
 
 
-def next_steps(machine: Machine, loads: Loads, rated: Ratings) -> Iterator[str]:
+def _worst(cases: Sequence[JudgedCase], rating: str) -> tuple[float, int, JudgedCase]:
+    """Greatest use by a rating, its leg and its case; the first of equals."""
+    used = [(*case.most_used(rating), case) for case in cases]
+    return max(used, key=lambda found: found[0])
+
+
+def _carrying(case: JudgedCase) -> str:
+    return f" with the load {shown(case.name)}" if case.name else ""
+
+
+def next_steps(machine: Machine, cases: Sequence[JudgedCase]) -> Iterator[str]:
     """Next steps, most urgent first."""
-    use = float(np.nan_to_num(rated.peak_use, posinf=0.0).max())
-    if loads.messages:
+    use, heat, curve = (_worst(cases, f"{name}_use")[0] for name in ("peak", "continuous", "curve"))
+    rated = cases[0].rated
+    if any(case.loads.messages for case in cases):
         yield (
             "Slow the motion down (robot_dynamics stewart retime), carry less, or choose actuators with the"
             " forces, speeds and strokes of the table below."
         )
-    elif use > TIGHT:
-        yield f"Only {100.0 - 100.0 * use:.0f} % of the force is left: vary the payload (--payload)."
-    elif 0.0 < use < 0.3:
-        yield f"The actuators could be smaller: {100.0 * use:.0f} % of their force is needed."
+    elif heat > 1.0:
+        yield "Let the motion rest in between, carry less, or choose actuators with more continuous force."
+    elif curve > 1.0:
+        yield "Slow the motion down where it is fastest, or choose actuators with more force at that speed."
+    elif (most := max(use, curve)) > TIGHT:
+        yield f"Only {100.0 - 100.0 * most:.0f} % of the force is left: vary the payload (--payload)."
+    elif 0.0 < most < 0.3:
+        yield f"The actuators could be smaller: {100.0 * most:.0f} % of their force is needed."
     if not (np.isfinite(rated.continuous_use).all() and rated.continuous_use.any()):
         yield "Give the continuous force of the actuators: heat is not judged without it."
     if not np.isfinite(rated.motor_speed).any():
@@ -62,9 +108,9 @@ def next_steps(machine: Machine, loads: Loads, rated: Ratings) -> Iterator[str]:
         yield GUESSES[part]
 
 
-def bars(machine: Machine, loads: Loads) -> list[Bar]:
-    """Needed and available force of each leg."""
-    needed = np.abs(loads.force).max(axis=0)
+def bars(machine: Machine, cases: Sequence[JudgedCase]) -> list[Bar]:
+    """Needed and available force of each leg, the greatest of all load cases."""
+    needed = np.max([np.abs(case.loads.force).max(axis=0) for case in cases], axis=0)
     limits = [leg.limits.force for leg in machine.legs]
     rows = zip(machine.leg_names, needed, limits, strict=True)
     return [Bar.of(shown(name), float(force), limit, "N") for name, force, limit in rows]
