@@ -9,14 +9,14 @@ from faults import fault
 from geometry_msgs.msg import PoseStamped
 from invariants import found
 from scene import Scene
+from scenes import PLATFORMS
 from std_msgs.msg import Bool
 from std_srvs.srv import Trigger
 
 from robot_dynamics.ros.support import qos
 from robot_dynamics.ros.support.messages import nanoseconds_to_stamp, stamp_to_nanoseconds
 
-PLATFORM = ("platform", "platform_in_python")
-IN_EITHER_TIME = (*PLATFORM, *(f"{name}_in_simulated_time" for name in PLATFORM))
+IN_EITHER_TIME = (*PLATFORMS, *(f"{name}_in_simulated_time" for name in PLATFORMS[:2]))
 OTHERWISE = "no joint state for|jumped|ran backwards|beyond|would step|no pose near"
 """What a machine with more to do than it can brings about: faults of states, with outcomes of their own."""
 THROWN = "no pose near"
@@ -58,7 +58,7 @@ def emergency_stop(scene: Scene) -> None:
     _is_stopped(scene)
 
 
-@fault(PLATFORM)
+@fault(PLATFORMS)
 def emergency_stop_without_states(scene: Scene) -> None:
     """Told to stop while states are lost, or just before: it stops as soon as they are back."""
     for begun in (False, True):
@@ -80,7 +80,7 @@ def _is_stopped(scene: Scene) -> None:
     scene.send_until(f"is not ready for a trajectory|{THROWN}", scene.trajectories, goal)
 
 
-@fault(PLATFORM)
+@fault(PLATFORMS)
 def stream_ends(scene: Scene) -> None:
     """Poses as a stream at 100 Hz, which stops without a word: it settles, and parks."""
     sender = scene.peer.publisher(PoseStamped, f"{scene.node}/pose_command", qos.COMMAND)
@@ -99,7 +99,7 @@ def stream_ends(scene: Scene) -> None:
         scene.peer.node.destroy_publisher(sender)
 
 
-@fault(PLATFORM)
+@fault(PLATFORMS)
 def hasty_requests(scene: Scene) -> None:
     """Park, un-park, hold and emergency stop in any order, as fast as they are answered, and moves."""
     chance = random.Random(4)

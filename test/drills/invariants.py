@@ -83,12 +83,14 @@ class Promise:
         limits: of the joints, in the order of the message [N·m or N]; none: numbers without a limit.
         silence: longest time without a message from a living node [s]; infinite where it may be silent.
         rows: whether a message holds rows of efforts, one for each instant.
+        least: no number is below it.
     """
 
     topic: str
     limits: Sequence[float] = ()
     silence: float = math.inf
     rows: bool = False
+    least: float = -math.inf
 
 
 @dataclass
@@ -170,6 +172,8 @@ def _judge_numbers(one: Seen, promise: Promise, verdict: Verdict) -> None:
         verdict.effort = max(verdict.effort, share)
         if share > 1.0 + 1e-12:
             verdict.broken.append(f"{one.topic}: {one.values} is beyond the limits {promise.limits}")
+        if min(one.values) < promise.least:
+            verdict.broken.append(f"{one.topic}: {one.values} is below {promise.least}")
 
 
 def _judge_step(before: Seen, after: Seen, promise: Promise, largest: float, verdict: Verdict) -> None:

@@ -18,6 +18,8 @@ from trajectory_msgs.msg import (
 JOINTS, LIMITS = ["shoulder", "elbow"], [40.0, 8.0]
 ARM = two_links(elbow_effort=LIMITS[1])
 LEGS, FORCES = [f"leg_{k}" for k in range(1, 7)], [1500.0] * 6
+SHORTEST, LONGEST, SPEEDS = 0.5, [0.78] * 6, [0.8] * 6
+"""Of the platform's legs [m, m/s]."""
 STATE_TIMEOUT, FADE = 0.25, 0.3
 RATE = 100.0
 MAX_EFFORT_STEP = 1.0

@@ -7,7 +7,19 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
 from invariants import Promise
-from machines import ARM, FADE, FORCES, LEGS, LIMITS, RATE, STATE_TIMEOUT, poses
+from machines import (
+    ARM,
+    FADE,
+    FORCES,
+    LEGS,
+    LIMITS,
+    LONGEST,
+    RATE,
+    SHORTEST,
+    SPEEDS,
+    STATE_TIMEOUT,
+    poses,
+)
 from ros_harness import NodeProcess
 from scene import Scene
 from std_msgs.msg import Float64MultiArray
@@ -27,6 +39,8 @@ def _commanded(topic: str, limits: Sequence[float]) -> tuple[Promise, ...]:
     return *both, Promise(OF_SECOND, limits)
 
 
+RESTING, STANDS = 10, 1e-3
+"""Setpoints in a row that are at rest, and by how much they may differ [m, m/s]."""
 LOOP = {"state_timeout": STATE_TIMEOUT, "safe_fade_time": FADE}
 
 
@@ -107,6 +121,40 @@ class PlatformInPythonInSimulatedTime(PlatformInPython):
     """The platform's controller, its loop in Python, with the clock of a simulation."""
 
     simulated_time = True
+
+
+class PlatformOfPositions(Platform):
+    """The platform's controller for drives that take lengths, its loop in C."""
+
+    topic_of_setpoints: ClassVar[str] = "leg_position_controller/commands"
+    watched = (f"array={topic_of_setpoints}", "efforts=joint_command", f"efforts={OF_SECOND}")
+    # Every length that is sent is one that the legs have, never the number zero.
+    promises = (
+        Promise(topic_of_setpoints, LONGEST, STATE_TIMEOUT, least=SHORTEST),
+        *_commanded(topic_of_setpoints, FORCES)[1:],
+    )
+    parameters: ClassVar[Mapping[str, Any]] = {**Platform.parameters, "command": "position"}
+    plant_parameters: ClassVar[Mapping[str, Any] | None] = {"machine": "stewart_demo", "drives": "position"}
+
+    def wait_for_no_effort(self) -> None:
+        """See :class:`Scene`; setpoints come to rest instead."""
+
+        def rest() -> bool:
+            mine = [one.values for one in self.record.read() if one.topic == self.topic][-RESTING:]
+            spreads = [max(values) - min(values) for values in zip(*mine, strict=True)]
+            return len(mine) == RESTING and max(spreads) < STANDS
+
+        self.peer.wait_until(rest, "the setpoints do not come to rest")
+
+
+class PlatformOfVelocities(PlatformOfPositions):
+    """The platform's controller for drives that take speeds, its loop in Python."""
+
+    topic_of_setpoints: ClassVar[str] = "leg_velocity_controller/commands"
+    watched = (f"array={topic_of_setpoints}", "efforts=joint_command", f"efforts={OF_SECOND}")
+    promises = _commanded(topic_of_setpoints, SPEEDS)[:1] + _commanded(topic_of_setpoints, FORCES)[1:]
+    parameters: ClassVar[Mapping[str, Any]] = {**PlatformInPython.parameters, "command": "velocity"}
+    plant_parameters: ClassVar[Mapping[str, Any] | None] = {"machine": "stewart_demo", "drives": "velocity"}
 
 
 class Feeder(Scene):
@@ -234,6 +282,8 @@ COLUMNS: dict[str, type[Scene]] = {
     "platform_in_python": PlatformInPython,
     "platform_in_simulated_time": PlatformInSimulatedTime,
     "platform_in_python_in_simulated_time": PlatformInPythonInSimulatedTime,
+    "platform_of_positions": PlatformOfPositions,
+    "platform_of_velocities": PlatformOfVelocities,
     "feeder": Feeder,
     "feeder_in_simulated_time": FeederInSimulatedTime,
     "feeder_of_points": FeederOfPoints,
@@ -241,7 +291,8 @@ COLUMNS: dict[str, type[Scene]] = {
     "model_in_simulated_time": ModelInSimulatedTime,
     "simulator": Simulator,
 }
-CONTROLLERS = ("arm", "arm_in_python", "platform", "platform_in_python")
+PLATFORMS = ("platform", "platform_in_python", "platform_of_positions", "platform_of_velocities")
+CONTROLLERS = ("arm", "arm_in_python", *PLATFORMS)
 FEEDERS = ("feeder", "feeder_of_points")
 WITH_STATES = (*CONTROLLERS, "feeder", "model")
 IN_SIMULATED_TIME = tuple(name for name in COLUMNS if name.endswith("_in_simulated_time"))
