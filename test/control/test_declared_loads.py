@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from closed_loop import READY, ArmLoop, PlatformLoop
+from stop_rigs import ArmRig
 
 from robot_dynamics.control.arm.actuators import ActuatedArm, ActuatorParameters
 from robot_dynamics.control.arm.gravity import check_gravity
@@ -78,3 +79,26 @@ def test_gravity_beyond_three_times_the_standard_one_is_refused(gravity, bad):
             check_gravity(gravity)
     else:
         check_gravity(gravity)
+
+
+@pytest.mark.parametrize(
+    ("place", "mass", "scale"),
+    [
+        ((-0.22, -0.455, 0.739, -0.18, 0.865, 0.362), 1.34, 1.0),
+        ((0.0, -1.129, 0.0765, 0.569, 0.323, -0.0826), 1.13, 1.1),
+    ],
+)
+def test_a_protective_stop_brakes_joints_whose_inertia_the_model_lacks(place, mass, scale):
+    """A PUMA's wrist without rotor inertia: 1.34 kg that were not declared made joint 5 run away."""
+    rig = ArmRig("puma560", plant={"payload_mass": mass, "mass_scale": scale})
+    rig.plant.reset(np.array(place))
+    rig.run(1.5)
+    assert rig.control.trip.latched
+    assert rig.share_of_speed() < 1.05
+    assert np.abs(rig.plant.velocity).max() < 0.05
+    held = rig.plant.position
+    rig.control.reset_fault()
+    rig.cycle(10)
+    efforts = rig.column(3)[-11:] / rig.control.effort_limits
+    assert np.abs(np.diff(efforts, axis=0)).max() < 0.005
+    assert np.abs(rig.plant.position - held).max() < 0.002

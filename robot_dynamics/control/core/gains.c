@@ -16,6 +16,7 @@
 static const double INERTIA_RATIO = 1.3, TWICE = 2.0;
 static const double LEAST_SHARE = 0.25, LOWEST_SHARE = 1e-3; /* of the gains: below, the robot stops; and the least */
 static const double HOLDS = 0.5;
+static const double RUNS_ON = 0.2, STIFFER = 2.0; /* share of the speed limit; factor of kv from state to state */
 static const double RISE = 1.0;            /* of the share, when periods are short again [1/s] */
 static const double HALF = 0.5;            /* of the second that counts [s] */
 static const double RARE = 0.95;
@@ -200,6 +201,39 @@ static double stands_now(const rd_core *core, const rd_settings *s)
     return latency > stands ? stands / (INERTIA_RATIO * latency) : 1.0;
 }
 
+/* A joint that gets faster in a protective stop has more inertia than its model, or bears a load that its feedback is too
+ * weak for: its gains rise from state to state until it slows down, as far as the model's own inertia stays stable. */
+static void stiffen(rd_core *core, const rd_settings *s)
+{
+    const double latency = TWICE * (0.5 * core->period + delay_of(s));
+    const int stops = core->trip.latched && core->trip.stops && s->command == RD_COMMAND_EFFORT && !core->braked
+        && !rd_yields(core) && !rd_follows_nothing(core);
+    for (int j = 0; j < core->n; ++j) {
+        const double rate = core->reference.velocity[j], velocity = core->state.velocity[j];
+        const double lead = copysign(1.0, velocity) * (velocity - rate), most = latency_of(s->kp[j], s->kv[j]) / latency;
+        if (!core->trip.latched || core->cut) {
+            core->stiffened[j] = 1.0; /* efforts that are cut have no more to give */
+        } else if (stops && core->period > 0.0 && lead > fmax(RUNS_ON * s->velocity_limits[j], core->led[j])) {
+            core->stiffened[j] = fmax(1.0, fmin(STIFFER * core->stiffened[j], most));
+        }
+        core->led[j] = lead;
+    }
+}
+
+int rd_end_stiffness(rd_core *core)
+{
+    int stiff = 0;
+    for (int j = 0; j < core->n; ++j) {
+        stiff |= core->stiffened[j] > 1.0;
+        core->softness[j] = fmin(core->softness[j], 1.0);
+        core->stiffened[j] = 1.0;
+    }
+    if (stiff && core->settings->machine->take_load && core->settings->momentum) {
+        core->settings->machine->take_load(core, 1.0);
+    }
+    return stiff;
+}
+
 /* What the periods leave of the gains of every joint of an arm, or of a platform, is as much as its own gains stand. */
 void rd_soften(rd_core *core)
 {
@@ -207,10 +241,14 @@ void rd_soften(rd_core *core)
     const double share = core->pace.share;
     const int whole = share >= 1.0, j = whole ? 0 : weakest(s, core->n);
     const double least = latency_of(s->kp[j], s->kv[j]);
+    if (!s->platform) {
+        stiffen(core, s);
+    }
     for (int i = 0; i < core->n; ++i) {
         const double own = whole ? INFINITY : latency_of(s->kp[i], s->kv[i]);
-        core->softness[i] =
-            fmin(core->swung[i], s->platform || !isfinite(own) ? share : fmin(1.0, share * own / least));
+        const double stands = s->platform || !isfinite(own) ? share : fmin(1.0, share * own / least);
+        const double left = fmin(core->swung[i], stands);
+        core->softness[i] = left < 1.0 ? left : core->stiffened[i];
     }
 }
 

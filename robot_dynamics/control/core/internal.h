@@ -226,9 +226,11 @@ struct rd_core {
     rd_supervision supervision;
     rd_observer *observer;
     rd_swing *swings;             /* (n) */
-    double *softness;             /* (n) shares of kv in force, and their squares of kp: the least of both */
+    double *softness;             /* (n) shares of kv in force, and their squares of kp */
     double *overcome;             /* (n) shares of the friction that the law compensates */
     double *swung;                /* (n) what oscillations leave of them */
+    double *led;                  /* (n) by how much each joint was faster than its reference in the last state */
+    double *stiffened;            /* (n) by what a protective stop multiplies them, 1 at least; see gains.c */
     rd_pace pace;
     double unseen;                /* from the last state until it was noticed that no more come [s] */
     double set_back;              /* by which the clock was set back since the settings in force came [s] */
@@ -429,6 +431,7 @@ void rd_pace_forget(rd_core *core);
 void rd_pace_take(rd_core *core, double elapsed);
 int rd_watch_pace(rd_core *core);
 void rd_soften(rd_core *core); /* finds core->softness */
+int rd_end_stiffness(rd_core *core); /* whether a protective stop had raised gains; what they bore is carried */
 /* Apply the rules to the state and the reference of this cycle; whether one begins a protective stop. */
 int rd_supervise(rd_core *core);
 /* States do not follow one from the other; the core begins to control; a cycle had no usable effort. */

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ARRAYS = 49 }; /* of n doubles in a core's store */
+enum { ARRAYS = 51 }; /* of n doubles in a core's store */
 
 _Static_assert(sizeof(rd_snapshot) % sizeof(uint64_t) == 0, "a snapshot is published word by word");
 
@@ -119,7 +119,7 @@ rd_core *rd_core_new(int n, const rd_settings *settings)
         &core->left, &core->stopping.place, &core->stopping.rate,
         &core->believed,
         &core->blind.position, &core->blind.velocity, &core->blind.acceleration,
-        &core->disturbance, &core->undisturbed, &core->softness, &core->swung, &core->overcome,
+        &core->disturbance, &core->undisturbed, &core->softness, &core->swung, &core->stiffened, &core->led, &core->overcome,
         &core->supervision.place, &core->supervision.stopped, &core->setpoints.position, &core->setpoints.velocity,
         &core->felt, &core->retreat.way, &core->rejoining.place, &core->rejoining.rate,
         &core->estimate.place, &core->estimate.velocity, &core->estimate.from,
@@ -138,7 +138,7 @@ rd_core *rd_core_new(int n, const rd_settings *settings)
     atomic_init(&core->guided_until, -INFINITY);
     atomic_init(&core->pushed_until, -INFINITY);
     for (int j = 0; j < n; ++j) {
-        core->softness[j] = core->swung[j] = core->overcome[j] = 1.0;
+        core->softness[j] = core->swung[j] = core->stiffened[j] = core->overcome[j] = 1.0;
     }
     core->settings = settings;
     core->time = core->last_time = core->supervision.stopped_at = -INFINITY;

@@ -157,8 +157,8 @@ void rd_core_reset_fault(rd_core *core)
     if (!core->trip.latched) {
         return;
     }
-    const int yielded = rd_has_yielded(core, core->settings);
-    if ((yielded || rd_lacks_feedback(core, core->settings)) && core->knows_effort) {
+    const int yielded = rd_has_yielded(core, core->settings), stiff = rd_end_stiffness(core);
+    if ((yielded || stiff || rd_lacks_feedback(core, core->settings)) && core->knows_effort) {
         rd_copy(core->departing, core->last_effort, core->n); /* the law of the mode is another one */
         core->departs = 1;
     }
@@ -297,7 +297,7 @@ static int watch_oscillation(rd_core *core, const rd_rules *rules)
         take_worse(&swing, joint, measured, allowed);
         for (int j = 0; j < core->n; ++j) {
             if (core->swings[j].swings || core->settings->machine->stray) {
-                core->swung[j] = fmax(SOFTEST, core->softness[j] / (1.0 + rd_swelling(core, joint)));
+                core->swung[j] = fmax(SOFTEST, fmin(1.0, core->softness[j]) / (1.0 + rd_swelling(core, joint)));
             }
         }
         rd_forget_oscillation(core);
