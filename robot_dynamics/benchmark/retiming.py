@@ -29,7 +29,7 @@ WAYPOINTS = 5
 RATE = 20.0
 """As often efforts may cross half of their range in a second, where their rate is limited."""
 DENSE = 20
-"""Samples of each interval of a profile, from which the largest share of a limit is told."""
+"""Samples of each interval of a profile, from which the largest share of a limit is reported."""
 
 
 @dataclass(frozen=True)

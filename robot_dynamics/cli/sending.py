@@ -124,7 +124,7 @@ def send(
         clearance: of the shapes; None where they are not looked at.
         arguments: those of :func:`add_sending_arguments`.
         approach_speed: share of the velocities on the way there.
-        progress: told about the motion.
+        progress: called with reports of the motion.
         verified: gives the reason for which the whole motion may not be sent; empty when it may.
         reference: topic of the controller's reference; None: errors are not looked at.
         errors: gets the largest error of each joint (n,) [rad or m], empty without a reference; given for an

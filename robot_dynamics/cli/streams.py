@@ -37,7 +37,7 @@ def prepare() -> None:
 
 
 def note(text: object) -> None:
-    """Write a line to standard error; where that is impossible, nobody can be told."""
+    """Write a line to standard error; where that is impossible, the line is lost."""
     with contextlib.suppress(OSError, ValueError):
         print(text, file=sys.stderr, flush=True)
 

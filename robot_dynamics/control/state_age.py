@@ -54,7 +54,7 @@ class StateAge:
     States without a stamp, and those of another clock, count from when they come. Since then the machine's
     steady clock counts, which no step of the wall's moves. In simulated time it is as in the control loops: a
     pause loses nothing, a clock that goes on without states does, and so does the end of all who publish
-    them; states that go on while the clock stands, or was never told, do not count.
+    them; states that go on while the clock stands, or was never given, do not count.
 
     All times are in ns but for timeouts; ``now`` is the node's clock, ``steady`` the machine's.
 
@@ -90,7 +90,7 @@ class StateAge:
         self._last, self._astray_since = steady, None
 
     def forget(self) -> None:
-        """Forget the arm's place; it must be told anew."""
+        """Forget the arm's place; it must be given anew."""
         self._last, self._delay, self._astray_since = None, 0, None
 
     def seconds(self, now: int, steady: int, timeout: float) -> float:

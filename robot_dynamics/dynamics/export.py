@@ -35,7 +35,7 @@ class Export:
         held: whether gravity, payload and friction are arguments, instead of a constant and nothing.
         cmake: whether C comes as a CMake package.
         friction: whether functions for CasADi contain the friction of the description.
-        options: what quantities that can choose a frame or axes are told, by name.
+        options: what quantities that can choose a frame or axes are given, by name.
         license: SPDX identifier of the licence of what is written.
     """
 

@@ -54,7 +54,7 @@ def base_of(regressor: Array) -> RegroupedBase:
 def structure(
     chain: KinematicChain, gravity: tuple[float, float, float], law: FrictionLaw | None = None
 ) -> tuple[RegroupedBase, NDArray[np.bool_]]:
-    """Base parameters of all columns, and which drive parameters (7 n,) cannot be told from the links'."""
+    """Base parameters of all columns, and a mask (7 n,) of drive parameters that those of links absorb."""
     draw = np.random.default_rng(0)
     q, qd, qdd = draw.uniform(-3.0, 3.0, (3, _STATES, chain.dof))
     # Friction that depends on speed shows at low ones, its asymmetry only near standstill.

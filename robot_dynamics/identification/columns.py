@@ -157,7 +157,7 @@ def with_gains(path: str | None, joint_names: Sequence[str], factors: Array, dev
     else:
         document = dict(read_yaml(path, "mapping file", LogError))
     if "coupling" in document:
-        raise LogError(f"{path}: gains of coupled motors cannot be told apart from efforts of their joints")
+        raise LogError(f"{path}: gains of coupled motors are not separable from efforts of their joints")
     for name, factor, deviation in zip(joint_names, factors.tolist(), deviations.tolist(), strict=True):
         if factor != 1.0:
             effort = document["joints"][name]["effort"]

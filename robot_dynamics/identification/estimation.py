@@ -99,10 +99,10 @@ class Estimation:
         free = ~self.fixed[-n:] & ~self.law.asymmetric
         shares = (found.parameters[-n:] / self.sensed)[free]
         unsure = (np.diag(covariance)[-n:] / self.offsets**2)[free]
-        told = float(np.sum(np.maximum(0.0, 1.0 - unsure)))
-        if not told > 0.5:
+        known = float(np.sum(np.maximum(0.0, 1.0 - unsure)))
+        if not known > 0.5:
             return self.offset_share
-        return float(np.clip(np.sqrt(np.sum(shares**2) / told), LEAST_OFFSET, MOST_OFFSET))
+        return float(np.clip(np.sqrt(np.sum(shares**2) / known), LEAST_OFFSET, MOST_OFFSET))
 
     def drives(self, kept: Collection[str] = ()) -> DriveInertias:
         """The possible drives, where those of the joints ``kept`` are as described."""

@@ -119,7 +119,7 @@ class _Trials:
         self._offsets = np.array([places.get(first + j, -1) for j in range(count)])
 
     def has_offset(self, joint: int) -> bool:
-        """True if a constant effort of the joint can be told from everything else."""
+        """True if a constant effort of the joint can be distinguished from everything else."""
         return bool(self._offsets[joint] >= 0)
 
     def errors(self, choice: _Choice) -> Array:

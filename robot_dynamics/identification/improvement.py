@@ -118,8 +118,8 @@ class _Linear:
         others = np.arange(split, size)
         prior[others, others] = 1.0 / drives.spread**2
         # What neither data nor prior know stays at its described value.
-        told = np.diag(information)[others]
-        prior[others, others] += np.where(told > _NOTHING, 1e-12 * told, 1.0)
+        known = np.diag(information)[others]
+        prior[others, others] += np.where(known > _NOTHING, 1e-12 * known, 1.0)
         self._information = information
         self._doubt = matrix.T @ equations.doubt if equations.doubt.size else np.zeros((size, 0))
         self._whole = information + prior

@@ -90,7 +90,7 @@ class Builds:
             raise error
 
     def _end(self, process: subprocess.Popen[bytes]) -> None:
-        """Wait for the end of a build that has answered or been told to stop; leave nothing of it."""
+        """Wait for the end of a build that has answered or been asked to stop; leave nothing of it."""
         for pipe in (process.stdin, process.stdout):
             if pipe is not None:
                 pipe.close()

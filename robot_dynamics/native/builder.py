@@ -24,7 +24,7 @@ def main() -> int:
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # whatever prints must not print into the answer
     os.nice(NICENESS)
-    logging.disable()  # what is to be told is told by the process that uses the result
+    logging.disable()  # what matters is logged by the process that uses the result
     tasks = sys.stdin.buffer
     size = int.from_bytes(tasks.read(LENGTH), "little")
     task = tasks.read(size)

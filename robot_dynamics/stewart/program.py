@@ -76,7 +76,7 @@ def make_program(machine: Machine) -> StewartProgram:
     graph, kept, forces = _trace(best)
     used = set(_reached(graph, forces))
     borders = {part: [value for value in kept[part] if value.literal >> 1 in used] for part in kept}
-    # What the parts hand on stays a value of its own, so that the parts can still be told apart.
+    # What the parts hand on stays a value of its own, so that the parts can still be distinguished.
     graph, simpler = factored(graph, [*forces, *borders["platform"], *borders["legs"]])
     forces, rest = simpler[:LEG_COUNT], simpler[LEG_COUNT:]
     split = len(borders["platform"])

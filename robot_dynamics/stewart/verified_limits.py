@@ -31,7 +31,7 @@ MOST_SAMPLES = 1_000_000
 """Maximum number of samples of a path that has no polynomials."""
 HALVINGS = 40
 SAMPLES = 33
-"""Samples of a box that leaves the limits, from which its worst values are told."""
+"""Samples of a box that leaves the limits, from which its worst values are reported."""
 REPORTED = 64
 """Boxes that are sampled so, at most."""
 
@@ -120,7 +120,7 @@ def path_violations(
             long as it gets no worse.
 
     Raises:
-        LimitError: it cannot be told within reason, as the path stays too near to its limits for too long.
+        LimitError: it cannot be decided within reason, as the path stays too near to its limits for too long.
     """
     limits = _limits(machine, sample, pieces.times[:1], from_outside)
     bounds = PathBounds(machine, wrench)

@@ -212,7 +212,7 @@ class ArmController(ArmCommands):
                 return kernel, constant, evaluator.signature.outputs[0][0]
         return self._callback("rd_kernel", self._model_call(links)), {}, self.chain.dof
 
-    # Parts of the cycle in Python: an error becomes a state without an effort, and is told to who called.
+    # Parts of the cycle in Python: an error becomes a state without an effort, and is raised to the caller.
 
     def _callback(self, kind: str, function: Callable[..., int]) -> Any:
         def note(kind: type[Exception], error: Exception, trace: Any) -> None:

@@ -21,7 +21,7 @@ SETTLED = 5.0
 ROUNDS = 5
 """Solutions in a row: the inertia is that of a point mass, and joints that are noisy count less."""
 LEAST_MASS = 0.02
-"""Smallest mass that is told apart from nothing [kg]."""
+"""Smallest mass that is distinguished from none [kg]."""
 UNCERTAIN = 0.2
 """Largest standard deviation of the mass, as its share, with which an estimate is given."""
 LEAST_WAY = 0.1

@@ -325,7 +325,7 @@ class JointStream:
         )
 
     def accepted(self, trajectory: Trajectory) -> None:
-        """Count a trajectory that replaces one before its end; what it reports is told."""
+        """Count a trajectory that replaces one before its end; what it reports is logged."""
         self._told = self._told or (trajectory.streamed and bool(trajectory.remarks))
         self._replaced = self._replaced + 1 if trajectory.start < self._end and not trajectory.carried else 0
         self._end = trajectory.end

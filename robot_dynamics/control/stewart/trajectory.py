@@ -31,7 +31,7 @@ from robot_dynamics.stewart.path_bounds import Pieces
 from robot_dynamics.stewart.platform import StewartPlatform
 from robot_dynamics.stewart.verified_limits import PathViolation, path_violations
 
-# Roll and yaw cannot be told apart at a pitch of 90 degrees; no platform tilts so far.
+# Roll and yaw cannot be distinguished at a pitch of 90 degrees; no platform tilts so far.
 LARGEST_PITCH = np.radians(80.0)
 ACCELERATION_MARGIN = 1.01
 """Factor on acceleration limits, beyond which a path is refused."""

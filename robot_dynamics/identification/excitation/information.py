@@ -9,12 +9,12 @@ from robot_dynamics.identification.base_parameters import base_of
 from robot_dynamics.spatial import Array
 
 SLOW = 0.1
-"""Speed about which Coulomb and viscous friction are told apart [rad/s or m/s]."""
+"""Speed about which Coulomb and viscous friction are separated [rad/s or m/s]."""
 _STEP = 1e-5
 
 
 class Information:
-    """log det Σ Yᵀ W Y of the columns that can be told apart: base parameters of links and drives.
+    """log det Σ Yᵀ W Y of the columns that can be separated: base parameters of links and drives.
 
     The regressor is the generated, compiled one of the base parameters, and so are its slopes: central
     differences of it.

@@ -182,7 +182,7 @@ def plan(
         bounds: to stay inside.
         clearance: of the shapes; None where they are not looked at.
         series: harmonics and period.
-        progress: told how far it is.
+        progress: called with the share that is done.
         seed: of the starts of the search.
         starts: from which it searches; the best counts.
         speeds: of the runs that will be recorded, as shares of the planned speed.
@@ -201,7 +201,7 @@ def plan(
     steps = starts * len(PENALTIES) * ITERATIONS
     done = 0
 
-    def told(_: Array) -> None:
+    def report(_: Array) -> None:
         nonlocal done
         done += 1
         progress("searching the motion that tells most", min(1.0, done / steps))
@@ -214,7 +214,13 @@ def plan(
         for stage, penalty in enumerate(PENALTIES):
             options = {"maxiter": ITERATIONS, "maxcor": 30}
             found = minimize(
-                problem.objective, x.ravel(), (penalty,), "L-BFGS-B", jac=True, callback=told, options=options
+                problem.objective,
+                x.ravel(),
+                (penalty,),
+                "L-BFGS-B",
+                jac=True,
+                callback=report,
+                options=options,
             )
             x = found.x.reshape(x.shape)
             done = (start * len(PENALTIES) + stage + 1) * ITERATIONS

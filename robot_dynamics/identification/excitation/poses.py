@@ -99,20 +99,20 @@ def plan_poses(
     last = slice(inertial.COUNT * (len(chain.joints) - 1), inertial.COUNT * len(chain.joints))
     tip = (columns[:, :, last] @ inertial.moved_parameters(chain.tip_transform))[:, :, :_WEIGHT]
     typical = float(np.median(limits[np.isfinite(limits)])) if np.isfinite(limits).any() else 1.0
-    told = tip / np.where(np.isfinite(limits), limits, typical)[:, None]
+    rows = tip / np.where(np.isfinite(limits), limits, typical)[:, None]
     possible = np.flatnonzero((weight + friction < bounds.effort).all(axis=1))
     chosen: list[int] = []
-    known = 1e-6 * np.eye(_WEIGHT) * max(float(np.max(np.abs(told))), 1e-12) ** 2
+    known = 1e-6 * np.eye(_WEIGHT) * max(float(np.max(np.abs(rows))), 1e-12) ** 2
     while len(chosen) < count and len(possible):
         progress("searching the poses that tell most", len(chosen) / count)
-        each = known + np.einsum("kja,kjb->kab", told[possible], told[possible])
+        each = known + np.einsum("kja,kjb->kab", rows[possible], rows[possible])
         best = int(np.argmax(np.linalg.slogdet(each)[1]))
         pose = int(possible[best])
         possible = np.delete(possible, best)
         around = places[pose] + np.array([[0.0], [-1.0], [1.0]]) * side
         if clearance is None or clearance.least(around, bounds.clearance)[0] >= bounds.clearance:
             chosen.append(pose)
-            known = known + told[pose].T @ told[pose]
+            known = known + rows[pose].T @ rows[pose]
     if len(chosen) < count:
         raise TrajectoryError(
             f"only {len(chosen)} of {_CANDIDATES} random poses keep {bounds.clearance:g} m between the shapes"

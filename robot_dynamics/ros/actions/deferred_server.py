@@ -47,7 +47,7 @@ class DeferredActionServer:
         node: serves the action.
         on_goal: called with every accepted goal, which is then executing.
         on_cancel: called when a client asks to cancel a goal; the node ends it by :meth:`finish`.
-        refuses: why a goal is rejected; empty when it is accepted. Its client is not told why, so the node is
+        refuses: why a goal is rejected; empty when it is accepted. Its client gets no reason, so the node is
             to say it.
     """
 

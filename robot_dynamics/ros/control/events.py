@@ -28,7 +28,7 @@ THROTTLE = 2.0
 CLOCKS_APART = 1.0
 """Difference between the clock of the states' stamps and the node's that is reported [s]."""
 REASONS = 3
-"""Refused messages of which each is told at once, for their reasons may differ."""
+"""Refused messages of which each is logged at once, for their reasons may differ."""
 
 _CONTROLS = [number for number, phase in enumerate(PHASES) if phase.controls]
 _KINDS = {name: number for number, name in enumerate(enumerators("rd_record_kind"))}
@@ -133,7 +133,7 @@ class LoopEvents:
         if discontinuity:
             self.jumps += 1
             dropped = self.dropped()
-            # A jump may recur in every cycle, but what it drops is always told.
+            # A jump may recur in every cycle, but what it drops is always logged.
             tell = self._log.warning if dropped else self._doubt
             tell(f"{discontinuity}: {sent}, nothing is followed any more{dropped}")
         elif command.phase is Phase.FAULT:

@@ -91,8 +91,8 @@ class _Job(Generic[F]):
         controller: for which it was sent.
         generation: of what is planned then; see ``Planner._look``.
         decode: what the message asks for; touches nothing of the node.
-        followed: told when it is followed; None: the machine holds.
-        refused: told why it is not.
+        followed: called when it is followed; None: the machine holds.
+        refused: called with the reason it is not.
         wanted: whether it still is.
     """
 
@@ -138,8 +138,8 @@ class Planner(Generic[F]):
 
         Args:
             decode: what is wanted; called in a thread, it touches nothing of the node.
-            followed: told when it is followed from now on, in the node's thread; None: the machine holds.
-            refused: told why it is not, in the node's thread.
+            followed: called when it is followed from now on, in the node's thread; None: the machine holds.
+            refused: called with the reason it is not, in the node's thread.
             wanted: whether it still is; asked between two steps.
         """
         controller = self._loop.controller

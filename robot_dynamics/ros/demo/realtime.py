@@ -86,9 +86,9 @@ def run(
         plots.effort_plot(recording, folder / "arm_realtime_torque.png"),
     ]
     head = f"largest joint error {max(largest.values()):.3e} rad over {duration:.0f} s at {RATE:.0f} Hz"
-    told = "\n".join([_about(refused), *aims(columns)])
+    findings = "\n".join([_about(refused), *aims(columns)])
     return DemoOutcome(
-        failure, f"{head}\n\nmedians of {ROUNDS} rounds\n{table(columns)}\n\n{told}", results, files
+        failure, f"{head}\n\nmedians of {ROUNDS} rounds\n{table(columns)}\n\n{findings}", results, files
     )
 
 

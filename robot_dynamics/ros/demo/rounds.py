@@ -66,7 +66,7 @@ JUDGED = ("controller", "priority", "loaded", "loaded, priority")
 
 
 def aims(columns: Mapping[str, Timing]) -> list[str]:
-    """Aims that are met, line by line; it is told and not judged, for other work disturbs it."""
+    """Aims that are met, line by line; it is reported and not judged, for other work disturbs it."""
     lines = []
     for who in [name for name in JUDGED if name in columns]:
         controller = columns[who]
@@ -81,7 +81,7 @@ def aims(columns: Mapping[str, Timing]) -> list[str]:
 
 
 HELD_UP = 5e-3
-"""Lateness of one cycle from which on it is told beside an error that is too large [s]."""
+"""Lateness of one cycle from which on it is reported beside an error that is too large [s]."""
 
 
 def tracking_failure(

@@ -94,7 +94,7 @@ def run(
     """Start both nodes, make the motion in lockstep, stop them.
 
     Args:
-        progress: told how far the motion is.
+        progress: called with the share of the motion.
         rate: of the control loop [Hz].
         arguments: further ROS arguments of the controller.
         before: called with the nodes when they talk, before the motion begins.

@@ -58,7 +58,7 @@ def run(
         chain: of that URDF.
         folder: for the plots.
         limits: of the errors.
-        progress: told how far a motion is.
+        progress: called with the share of a motion.
         say: prints a line.
         stay: keep the platform's page up until SIGINT or SIGTERM.
 
@@ -102,8 +102,8 @@ def run(
     speeds["platform"] = _speed(pace)
     outcome = judge({NOMINAL.key: recording}, shown, folder, limits)
     results = {**outcome.results, "watched": all(seen.values()), "drawn": seen, "real_time_share": speeds}
-    told = "\n".join((*_unseen(seen), _pace(speeds)))
-    return dataclasses.replace(outcome, table=f"{outcome.table}\n\n{told}", results=results)
+    findings = "\n".join((*_unseen(seen), _pace(speeds)))
+    return dataclasses.replace(outcome, table=f"{outcome.table}\n\n{findings}", results=results)
 
 
 @contextlib.contextmanager

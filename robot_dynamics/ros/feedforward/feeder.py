@@ -66,7 +66,7 @@ class Follower:
         return self._feedforward.epoch
 
     def hold(self) -> None:
-        """Nothing: whoever sent a trajectory without points is told so."""
+        """Nothing: whoever sent a trajectory without points gets a line."""
 
     def departure(self, start: float | None, allowance: float) -> PathStart:
         """Start of a plan that is ready within ``allowance`` [s].
@@ -149,7 +149,7 @@ class Feeder:
         self.rules = replace(self.rules, identified=accepted)
 
     def use(self, feedforward: Feedforward) -> None:
-        """Plan with another model from now on; where the arm is must be told anew."""
+        """Plan with another model from now on; the arm must report its place anew."""
         self.feedforward = feedforward
         self.controller = Follower(self, feedforward)
         self._order = JointOrder(feedforward.chain.joint_names)
@@ -235,8 +235,8 @@ class Feeder:
         Args:
             measure: the trajectory; called in the thread, it touches nothing of the node.
             prepare: makes what will be sent, in the thread.
-            planned: told what to send on, and the plan behind it, in the node's thread.
-            refused: told why it is not followed, in the node's thread.
+            planned: called with what to send on, and the plan behind it, in the node's thread.
+            refused: called with the reason, in the node's thread.
             wanted: whether it still is.
         """
         feedforward = self.feedforward

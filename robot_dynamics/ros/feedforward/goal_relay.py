@@ -296,7 +296,7 @@ class GoalRelay:
                 self._server.finish(goal.upstream, _SUCCEEDED, code, "Goal reached")
 
     def _finish(self, handle: Any, answer: Any) -> None:
-        """The client gets the controller's result, except that no end without success is told without why."""
+        """The client gets the controller's result, and a reason with every end without success."""
         given, wanted = answer.result, handle.is_cancel_requested and answer.status == _CANCELED
         if answer.status == _SUCCEEDED or wanted or given.error_code:
             self._server.finish_with(handle, answer.status, given)

@@ -36,7 +36,7 @@ def show_motion(path: Path, options: ArmOptions, points: Points, bounds: Bounds,
         options: which chain of it.
         points: the motion; it is gone to from rest.
         bounds: of the way there.
-        progress: told how far it is.
+        progress: called with the share that is done.
     """
     subject = arm_subject(description_text(path, {}), options)
     way = approach(points.joint_names, subject.start, points.positions[0], bounds, None)

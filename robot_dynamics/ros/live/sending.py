@@ -119,7 +119,7 @@ class Sender:
 
         Args:
             points: of the motion.
-            progress: told about it.
+            progress: called with reports of it.
             arrived: farthest from its end where the arm counts as arrived [rad or m].
 
         Raises:
@@ -326,7 +326,7 @@ class _CtrlC:
         signal.signal(signal.SIGINT, self._before)
 
     def check(self) -> None:
-        """Raise KeyboardInterrupt if it came and that was not told yet."""
+        """Raise KeyboardInterrupt if it came and that was not reported yet."""
         if self._came and not self._told:
             self._told = True
             raise KeyboardInterrupt

@@ -146,11 +146,11 @@ class LiveFollower:
         self._owner = event.node
         now = time.monotonic()
         changed = [
-            Parameter.from_parameter_msg(told)
-            for told in event.changed_parameters
-            if _is_shared(told.name)
-            and self._passed.get(told.name, 0.0) < now
-            and self._differs(told.name, parameter_value_to_python(told.value))
+            Parameter.from_parameter_msg(reported)
+            for reported in event.changed_parameters
+            if _is_shared(reported.name)
+            and self._passed.get(reported.name, 0.0) < now
+            and self._differs(reported.name, parameter_value_to_python(reported.value))
         ]
         if not changed:
             return
@@ -211,4 +211,7 @@ def _is_shared(name: str) -> bool:
 
 def _sender_of(event: ParameterEvent) -> str:
     """Identity of a message's sender; empty where it has none."""
-    return next((str(told.value.string_value) for told in event.new_parameters if told.name == _SENDER), "")
+    return next(
+        (str(reported.value.string_value) for reported in event.new_parameters if reported.name == _SENDER),
+        "",
+    )

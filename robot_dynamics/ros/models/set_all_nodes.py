@@ -29,7 +29,7 @@ ANSWER = 5.0
 UNSAVED = ("robot_description", "robot_description_semantic", "use_sim_time")
 """Parameters that no file of parameters is to repeat."""
 OF_SIMULATOR = "physics_timestep"
-"""Parameter by which a simulator is told: its payload is what the arm really carries."""
+"""Parameter of a simulator: its payload is what the arm really carries."""
 
 
 PREPARED = 120.0

@@ -47,7 +47,7 @@ class MotionPlayer(Node):
 
     Attributes:
         states: the clock.
-        done: called when the platform has been told to hold, or at a failure.
+        done: called when the platform has been asked to hold, or at a failure.
         failure: reason why the motion is not played; empty while it is.
     """
 

@@ -28,11 +28,11 @@ def nodes_end_with_this_process() -> Iterator[None]:
 
     rclpy makes another error of a ``KeyboardInterrupt`` that comes while it calls Python: it is one again.
     """
-    told = False
+    interrupted = False
 
     def interrupt(_number: int, _frame: FrameType | None) -> NoReturn:
-        nonlocal told
-        told = True
+        nonlocal interrupted
+        interrupted = True
         raise KeyboardInterrupt
 
     previous = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
@@ -42,7 +42,7 @@ def nodes_end_with_this_process() -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        if told:
+        if interrupted:
             raise KeyboardInterrupt from error
         raise
     finally:

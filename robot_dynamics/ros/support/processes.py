@@ -92,7 +92,7 @@ class NodeProcess:
 
     Attributes:
         refused_priority: why it has no such priority; empty where it has, or is to have none.
-        killed: whether it did not end when it was told to.
+        killed: whether it did not end when it was asked to.
     """
 
     STOP_TIMEOUT = 10.0

@@ -135,7 +135,7 @@ class ArmSource(MachineSource):
         if self._geometry is None or state is None:
             raise TrajectoryError("it is not known where the robot is")
         check_goal(self._geometry, state.position, goal)
-        # The page locks what the controller does not move, once its reference has told.
+        # The page locks what the controller does not move, once its reference has arrived.
         names = [name for name in goal.positions if reference is None or name in reference.position]
         point = JointTrajectoryPoint(positions=[goal.positions[name] for name in names])
         point.time_from_start = duration(goal.duration)

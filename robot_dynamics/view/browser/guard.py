@@ -42,7 +42,7 @@ def guarded(
     Args:
         names: of this machine.
         allowed: further origins.
-        on_refusal: told why; called in a thread of the server.
+        on_refusal: called with the reason, called in a thread of the server.
     """
     serve = library.serve
 

@@ -42,7 +42,7 @@ def open_server(
         port: port.
         title: of the page.
         allowed_origins: whose pages may use it beside its own.
-        on_refusal: told why a page was refused; called in a thread of the server.
+        on_refusal: called with the reason when a page is refused, in a thread of the server.
 
     Raises:
         ParameterError: the address cannot be used; the message names the parameter ``host`` or ``port``.

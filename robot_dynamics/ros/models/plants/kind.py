@@ -21,7 +21,7 @@ class PlantKind:
         make: the plant and what is odd about it, from settings, plant parameters and the description; raises
             RobotDynamicsError.
         command_topic: on which commands arrive by the wall clock, from the settings.
-        pose_topic: on which the true pose of what the plant moves is told; empty: it is not told.
+        pose_topic: on which the true pose of what the plant moves is published; empty: it is not published.
         brake_topic: on which its brakes are engaged and released by the wall clock; empty: it has none.
         pose: position (3,) [m] and rotation (3, 3) for that topic.
     """
