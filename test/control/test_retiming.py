@@ -7,6 +7,7 @@ from installed_robots import example_robot
 import robot_dynamics as rd
 from robot_dynamics.control.retiming.model import DrivenModel
 from robot_dynamics.control.retiming.retime import through
+from robot_dynamics.control.shape import waypoint_spline
 from robot_dynamics.control.spline import QuinticSpline, minimum_jerk_spline
 from robot_dynamics.errors import ParameterError, TrajectoryError
 from robot_dynamics.resources import resource
@@ -184,6 +185,23 @@ def test_starts_and_ends_in_motion(links, chain):
     assert moving.x[[0, -1]] == pytest.approx(0.05**2)
     with pytest.raises(TrajectoryError, match=r"starts with the speed 50 along it; at most"):
         rd.retime(links, path, start_speed=50.0, end_speed=0.0)
+
+
+@pytest.mark.parametrize("speed", [0.002, 0.2])
+def test_an_end_that_creeps_may_change_its_speed_and_one_that_moves_may_not(links, chain, speed):
+    """Two joints start at one speed, with 2 and with -2 rad/s²; no timing makes both of it 1.9 rad/s²."""
+    q, qd, qdd = np.zeros((3, 3, 6))
+    q[1:, :2], qd[0, :2], qdd[0, :2] = [[1.0, -1.0], [2.0, -2.0]], speed, [2.0, -2.0]
+    qd[1, :2] = [1.5, -1.5]
+    path = waypoint_spline(np.array([0.0, 1.0, 2.0]), q, qd, qdd)
+    limits = rd.PathLimits(np.full(6, 4.0), np.full(6, 1.9), rd.PathLimits.of(chain).effort)
+    if speed > 0.02:
+        with pytest.raises(TrajectoryError, match="starts with the speed"):
+            rd.retime(links, path, limits, slower=True)
+        return
+    made = rd.retime(links, path, limits, slower=True)
+    assert 0.9 * speed < made.spline.sample(0.0)[1][0] < speed
+    assert max(largest_shares(links, made, limits)[1:]) <= 1.0
 
 
 def test_a_weight_that_is_too_large_is_named_with_its_place(links, chain):

@@ -179,13 +179,22 @@ def retime(
         _speed(name, given, spline, k, timed)
         for k, (name, given) in enumerate((("start_speed", start_speed), ("end_speed", end_speed)))
     ]
+    freed = [
+        -1.0 if given is None and timed and _creeps(spline, k, arrays["velocity"]) else speed
+        for k, (given, speed) in enumerate(zip((start_speed, end_speed), ends, strict=True))
+    ]
     whole = float(spline.times[-1] - spline.times[0])
     share = np.maximum(_load_friction(load_friction, chain.dof), driven.load_friction)
 
     def solved(speed: float) -> Retimed:
         problem = _Problem(driven, spline, arrays, intervals)
         problem.load_friction[:] = share
-        return problem.solve(ends, speed * speed)
+        try:
+            return problem.solve(ends, speed * speed)
+        except TrajectoryError:
+            if freed == ends:
+                raise
+            return problem.solve(freed, speed * speed)
 
     if not timed:
         return solved(HIGHEST_SPEED * whole)
@@ -402,6 +411,17 @@ def _speed(name: str, given: float | None, spline: QuinticSpline, end: int, time
 
 AT_REST = 1e-9
 """Joints that are slower than this stand [rad/s or m/s]."""
+CREEPING = 0.005
+"""Share of the velocity limits below which an end in motion may change its speed where no motion keeps it.
+
+MoveIt's first point is a millisecond after its path's start, with the greatest acceleration there is.
+"""
+
+
+def _creeps(spline: QuinticSpline, end: int, limits: Array) -> bool:
+    """True if every joint moves at an end at less than CREEPING of its limit."""
+    rates = np.abs(spline.sample(float(spline.times[-end]))[1])
+    return bool((rates <= CREEPING * np.where(np.isfinite(limits), limits, rates.max())).all())
 
 
 def _path(path: Any, joints: int, names: tuple[str, ...]) -> tuple[QuinticSpline, bool]:
