@@ -55,7 +55,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--frame",
         metavar="LINK",
-        help="moving link whose frame kinematic quantities are about; default: the tip",
+        help="moving link whose frame kinematic quantities are about, and with --ros2-control"
+        " cartesian_impedance; default: the tip",
     )
     parser.add_argument(
         "--frames",
@@ -189,6 +190,7 @@ def _write_controllers(arguments: argparse.Namespace, chain: KinematicChain, tex
         urdf=text,
         source=source,
         driver=load_driver(arguments.driver) if arguments.driver else None,
+        frame=arguments.frame,
         **_package_options(arguments),
     )
     for path in write_files(output, package.files()):

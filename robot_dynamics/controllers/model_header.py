@@ -8,6 +8,7 @@ from dataclasses import fields
 import numpy as np
 
 from robot_dynamics.control.arm.contact import DAMPING, FLOOR_SHARE, REACTIONS
+from robot_dynamics.control.arm.impedance import INERTIA_RATIO
 from robot_dynamics.control.arm.parameters import (
     DAMPED_SHARE,
     REACHED,
@@ -17,6 +18,7 @@ from robot_dynamics.control.arm.parameters import (
     estimate_arrays,
     position_limits,
 )
+from robot_dynamics.control.arm.task_impedance import AXES, PROJECTORS
 from robot_dynamics.control.arm.trajectory import turns
 from robot_dynamics.control.core.library import MODES, SAFE_OUTPUTS
 from robot_dynamics.control.supervision import (
@@ -26,7 +28,7 @@ from robot_dynamics.control.supervision import (
     START_SPEED_SHARE,
 )
 from robot_dynamics.controllers.parameters import descriptions, payload_names
-from robot_dynamics.controllers.sources import jacobian_names
+from robot_dynamics.controllers.sources import TASK, jacobian_names
 from robot_dynamics.dynamics.friction import BOUNDED, SAME_AS, DriveFriction, FrictionParameters
 from robot_dynamics.model.chain import ChainJoint, JointKind, KinematicChain
 from robot_dynamics.model.driver_profile import DriverProfile
@@ -66,6 +68,7 @@ def model_values(
             for name in jacobian_names(chain)
         ),
         "JACOBIAN_LIST": ", ".join(f"@PACKAGE@_{name}" for name in jacobian_names(chain)),
+        **_task_values(len(tips)),
         "FLOOR_SHARE": _number(FLOOR_SHARE),
         "WRENCH_DAMPING": _number(DAMPING),
         "REACTIONS": ", ".join(map(_text, REACTIONS)),
@@ -85,6 +88,22 @@ def model_values(
         "MODES": ", ".join(map(_text, MODES)),
         "SAFE_OUTPUTS": ", ".join(_text(name) for name in SAFE_OUTPUTS if name in ARM_SAFE_OUTPUTS),
         **_parameter_values(descriptions(gravity, driver, tips)),
+    }
+
+
+def _task_values(tips: int) -> dict[str, str]:
+    """Programs and choices of the impedance of a frame, which a robot with several tips has not."""
+    functions = {name: f"@PACKAGE@_{name}" if tips == 1 else "nullptr" for name in TASK}
+    return {
+        "INERTIA_RATIO": _number(INERTIA_RATIO),
+        "TASK_AXES": ", ".join(map(_text, AXES)),
+        "PROJECTORS": ", ".join(map(_text, PROJECTORS)),
+        "TASK_PROGRAMS": "\n".join(
+            f"int {function}(const double * const * in, double * out);"
+            for function in functions.values()
+            if tips == 1
+        ),
+        **{name.upper(): function for name, function in functions.items()},
     }
 
 

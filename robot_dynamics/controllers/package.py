@@ -35,7 +35,7 @@ TEMPLATES = (
     "cmake/ros.cmake", "cmake/solver.cmake", "config/controllers.yaml", "launch/computed_torque.launch.py",
     "tools/replay.cpp",
     "include/PACKAGE/computed_torque_controller.hpp", "include/PACKAGE/solver_interface.hpp",
-    "include/PACKAGE/model.hpp", "include/PACKAGE/settings.hpp",
+    "include/PACKAGE/model.hpp", "include/PACKAGE/settings.hpp", "include/PACKAGE/impedance.hpp",
     "src/computed_torque_controller.cpp", "src/reporting.cpp", "src/inverse_dynamics_solver.cpp",
     "test/test_controller.cpp", "test/test_load.cpp", "test/test_solver.cpp", "test/time_update.cpp",
 )  # fmt: skip
@@ -57,6 +57,7 @@ class ControllerPackage:
         parameters: values of the controller's parameters for ``controllers.yaml``, such as identified
             friction.
         maintainer: name and address of the package's maintainer.
+        frame: link or frame of the mode cartesian_impedance; None: the tip.
     """
 
     name: str
@@ -67,6 +68,7 @@ class ControllerPackage:
     driver: DriverProfile | None = None
     parameters: Mapping[str, Any] = field(default_factory=dict)
     maintainer: tuple[str, str] = ("robot_dynamics maintainers", "maintainers@robot-dynamics.example")
+    frame: str | None = None
 
     def __post_init__(self) -> None:
         self._check_parameters()
@@ -92,7 +94,8 @@ class ControllerPackage:
         tips = ", ".join(self._tips)
         notice = [f"Robot: {self.chain.name}, from link {self.chain.root} to {tips}.",
                   f"Source: {self.source}."]  # fmt: skip
-        kernels = kernel_sources(self.chain, self.name, [_comment(line) for line in notice])
+        frame = (self.frame or self._tips[0]) if len(self._tips) == 1 else None
+        kernels = kernel_sources(self.chain, self.name, [_comment(line) for line in notice], frame)
         return {
             **self._filled(),
             **{f"src/core/{name}": text for name, text in core_sources().items()},

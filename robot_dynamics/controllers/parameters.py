@@ -9,34 +9,27 @@ from typing import Any
 
 import yaml
 
-from robot_dynamics.control.arm import guiding, impedance, task_impedance
+from robot_dynamics.control.arm import guiding
 from robot_dynamics.control.arm.actuators import ActuatorParameters
-from robot_dynamics.control.arm.contact import REACTIONS
 from robot_dynamics.control.arm.guiding import GuidingParameters
-from robot_dynamics.control.arm.impedance import ImpedanceParameters
 from robot_dynamics.control.arm.parameters import ArmParameters
 from robot_dynamics.control.arm.payload import PayloadParameters, TipPayloadParameters
-from robot_dynamics.control.arm.task_impedance import TaskImpedanceParameters
 from robot_dynamics.control.core.library import MODES
 from robot_dynamics.errors import ParameterError
 from robot_dynamics.model.driver_profile import WITHOUT_FEEDBACK, DriverProfile
 from robot_dynamics.parameters import Description, describe, parameter, validate
 from robot_dynamics.spatial import Array
 
-# No node plans in front of this controller, and it has neither impedances nor hand guiding.
+# No node plans in front of this controller, and it has no hand guiding and no ~/target_wrench. The frame of
+# cartesian_impedance is chosen when the package is generated.
 ABSENT = (
     "front_timeout",
-    *(
-        about.name
-        for cls in (ImpedanceParameters, TaskImpedanceParameters, GuidingParameters)
-        for about in describe(cls)
-    ),
+    "cartesian_frame",
+    "wrench_timeout",
+    *(about.name for about in describe(GuidingParameters)),
 )
 """Parameters of the node that the controller lacks."""
-_REACTIONS = tuple(reaction for reaction in REACTIONS if reaction != "yield")
-PACKAGE_MODES = tuple(
-    mode for mode in MODES if mode not in (impedance.MODE, task_impedance.MODE, guiding.MODE)
-)
+PACKAGE_MODES = tuple(mode for mode in MODES if mode != guiding.MODE)
 """Modes of the controller."""
 # Validation of lists beside the bounds of their elements.
 _LENGTHS: dict[str, dict[str, Any]] = {
@@ -44,6 +37,10 @@ _LENGTHS: dict[str, dict[str, Any]] = {
     "command_interfaces": {"unique<>": None, "subset_of<>": [["position", "velocity", "effort"]]},
     "kp": {"not_empty<>": None},
     "kv": {"not_empty<>": None},
+    "joint_stiffness": {"not_empty<>": None},
+    "joint_damping": {"not_empty<>": None},
+    "joint_error_clip": {"not_empty<>": None},
+    "nullspace_stiffness": {"not_empty<>": None},
     "payload_center": {"fixed_size<>": [3]},
     "payload_inertia": {"fixed_size<>": [6]},
     "gravity": {"fixed_size<>": [3]},
@@ -197,7 +194,7 @@ def _entry(about: Description) -> dict[str, Any]:
 
 def _range(about: Description) -> dict[str, Any]:
     """The validation of choices and bounds; NaN passes these bounds, so settings.hpp checks for it."""
-    choices = {"mode": PACKAGE_MODES, "on_contact": _REACTIONS}.get(about.name, about.choices)
+    choices = PACKAGE_MODES if about.name == "mode" else about.choices
     if choices:
         return {"one_of<>": [list(choices)]}
     if about.minimum is not None and about.maximum is not None:

@@ -18,6 +18,13 @@ QUANTITIES = ("inverse_dynamics", "mass_matrix", "coriolis", "gravity", "momentu
 
 
 _LIBRARY = "lanes.h"
+_ROOT = {"axes": "root"}
+TASK = {
+    "task_pose": ("forward_kinematics", {}),
+    "task_jacobian": ("jacobian", _ROOT),
+    "task_jacobian_rate": ("jacobian_rate", _ROOT),
+}
+"""Programs of the frame of the mode cartesian_impedance: the quantity of each, and its options."""
 
 
 def core_sources() -> Mapping[str, str]:
@@ -26,12 +33,24 @@ def core_sources() -> Mapping[str, str]:
     return {entry.name: entry.read_text(encoding="utf-8") for entry in texts}
 
 
-def kernel_sources(chain: KinematicChain, package: str, notice: Sequence[str]) -> Mapping[str, str]:
-    """One C file per quantity, whose function is ``<package>_<quantity>(in, out)``, and their header."""
+def kernel_sources(
+    chain: KinematicChain, package: str, notice: Sequence[str], frame: str | None
+) -> Mapping[str, str]:
+    """One C file per quantity, whose function is ``<package>_<quantity>(in, out)``, and their header.
+
+    Args:
+        chain: the robot.
+        package: its name.
+        notice: lines at the head of each file.
+        frame: of the mode cartesian_impedance; None: there is none.
+    """
     programs = {f"{name}.c": _kernel(chain, f"{package}_{name}", (name, {}), notice) for name in QUANTITIES}
     for name, tip in zip(jacobian_names(chain), chain.tips, strict=True):
         options = quantity_named("jacobian").chosen(chain, {"frame": tip.link})
         programs[f"{name}.c"] = _kernel(chain, f"{package}_{name}", ("jacobian", options), notice)
+    for name, (quantity, own) in TASK.items() if frame is not None else ():
+        options = quantity_named(quantity).chosen(chain, {"frame": frame, **own})
+        programs[f"{name}.c"] = _kernel(chain, f"{package}_{name}", (quantity, options), notice)
     return {_LIBRARY: f"/* SPDX-License-Identifier: Apache-2.0 */\n{lanes_library()}", **programs}
 
 

@@ -196,6 +196,24 @@ def efforts_of(program, parameters, times, position, velocity, reference, leads)
         ),
         ("safe_output drop", "there is no choice 'drop'"),
         ("on_contact hold\nobserver_gain 0", "parameter 'on_contact' is 'hold', but no external effort"),
+        ("joint_damping -0.5", "parameter 'joint_damping' is -0.5: it must not be negative, or -1: critical"),
+        ("joint_stiffness", "parameter 'joint_stiffness', 'joint_damping', 'joint_error_clip' or"),
+        (
+            "cartesian_stiffness 1 2 3",
+            "parameter 'cartesian_stiffness' has 3 values: give 2 (linear, angular)",
+        ),
+        ("operational_space true\nnullspace_projector kinematic", "parameter 'nullspace_projector' is"),
+        (
+            "mode joint_impedance\njoint_stiffness 30000\ncontrol_period 0.001",
+            "parameter 'joint_stiffness' is 30000, 30000, 30000, 30000, 30000, 30000: with a state every 1 ms"
+            " at most 30000, 30000, 22000, 220, 90, 5.5 is stable",
+        ),
+        (
+            "mode cartesian_impedance\ncartesian_stiffness 100000 30\ncontrol_period 0.001",
+            "parameter 'cartesian_stiffness' is 100000, 100000, 100000, 30, 30, 30: with a state every 1 ms"
+            " at most 100000, 100000, 100000, 23, 23, 23 is stable",
+        ),
+        ("on_contact yield\njoint_stiffness 1000000\ncontrol_period 0.002", "parameter 'joint_stiffness' is"),
         ("kpp 3", "there is no parameter 'kpp'"),
     ],
 )
@@ -457,7 +475,7 @@ int main()
 
 RENAMING_PROGRAM = """
 #include <cstdio>
-#include "puma_controllers/settings.hpp"
+#include "puma_controllers/model.hpp"
 int main()
 {
   using puma_controllers::Renaming;
@@ -481,11 +499,9 @@ def test_links_have_the_prefix_of_the_joints(package, tmp_path):
     """A prefix in front; the same with a model that has another prefix of its own; joints named otherwise."""
     (tmp_path / "renaming.cpp").write_text(RENAMING_PROGRAM, encoding="utf-8")
     (tmp_path / "prefixed").mkdir()
-    settings = (package / "include/puma_controllers/settings.hpp").read_text()
     model = (package / "include/puma_controllers/model.hpp").read_text()
     prefixed = tmp_path / "prefixed/puma_controllers"
     prefixed.mkdir()
-    (prefixed / "settings.hpp").write_text(settings)
     (prefixed / "model.hpp").write_text(model.replace('"joint', '"right_joint'))
     main_program = (tmp_path / "renaming.cpp").read_text()
     (tmp_path / "other.cpp").write_text(
