@@ -22,6 +22,7 @@ from robot_dynamics.ros.control.check_topic import Checked, CheckTopic
 from robot_dynamics.ros.control.controller_node import Autostart
 from robot_dynamics.ros.control.lifecycle import Lifecycle
 from robot_dynamics.ros.control.native.raw_trajectory import RawTrajectory
+from robot_dynamics.ros.control.planner import Head
 from robot_dynamics.ros.control.retime_topic import RetimeTopic
 from robot_dynamics.ros.control.trajectory_topic import SHORT
 from robot_dynamics.ros.feedforward.effort_stream import EffortStream
@@ -173,28 +174,32 @@ class TrajectoryFeedforward(LifecycleNode):
     # Requests
 
     def _on_trajectory(self, data: bytes) -> None:
-        if len(data) <= SHORT and self._feeder.active and self._empty(data):
+        short = self._short(data)
+        if short is not None and self._feeder.active and not short.points:
             reason = self._hold("an empty trajectory has ended it")
             self.get_logger().info(f"empty trajectory: {reason or HELD}")
             return
+
+        head = Head("~/joint_trajectory", frozenset(short.joint_names), short.stamp) if short else None
 
         def refused(reason: str) -> None:
             self._feeder.refuse(f"trajectory refused: {reason}")
 
         def follow() -> None:
             decode = lambda: RawTrajectory(JointTrajectory, data)  # noqa: E731
-            self._feeder.follow(decode, lambda filled: filled.data, self._pass_on, refused)
+            self._feeder.follow(decode, lambda filled: filled.data, self._pass_on, refused, head=head)
 
         if self._relay is not None and self._relay.passing:
             follow()
         else:
             self._feeder.once_heard(follow, refused)
 
-    def _empty(self, data: bytes) -> bool:
+    def _short(self, data: bytes) -> RawTrajectory | None:
+        """The head of a message; None where it is long, or none."""
         try:
-            return not RawTrajectory(JointTrajectory, data).points
+            return RawTrajectory(JointTrajectory, data) if len(data) <= SHORT else None
         except TrajectoryError:
-            return False
+            return None
 
     def _pass_on(self, plan: Plan, filled: FilledTrajectory) -> None:
         if self._relay is not None and self._relay.passing:

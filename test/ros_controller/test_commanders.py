@@ -2,6 +2,7 @@
 
 import itertools
 import math
+import re
 import signal
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from ros_harness import Lifecycle, NodeProcess, peer_with
 from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+from two_links import NAMES as LINKS
 from two_links import NODE, TWO_LINKS, Robot, gravity_load
 
 import robot_dynamics as rd
@@ -122,6 +124,22 @@ def test_after_a_pause_of_the_node_the_arm_is_held_where_it_is_and_not_where_it_
         arm.commands.clear()
         node.send_signal(signal.SIGCONT)
         peer.wait_until(arm.held, "the arm is pulled back to where it was before the pause")
+
+
+def test_an_arm_that_does_not_move_when_it_should_has_a_following_error():
+    """Brakes of others locked it: it pushed until the end of its trajectory, and said nothing."""
+    with NodeProcess(NODE, GIVEN) as node, peer_with(node) as peer:
+        arm = Arm(peer)
+        peer.wait_until(arm.carried, "the arm is not held")
+        goals = peer.publisher(JointTrajectory, f"{NODE}/joint_trajectory", qos.TRAJECTORY)
+        point = JointTrajectoryPoint(positions=[PLACE[0] + 0.5, PLACE[1]])
+        point.time_from_start.sec = 1
+        goal = JointTrajectory(joint_names=LINKS, points=[point])
+        goals.publish(goal)
+        trip = "protective stop: shoulder is .* rad from its reference, allowed are .*dropped: a trajectory of 1"
+        peer.wait_until(lambda: re.search(trip, node.output), "nobody notices that it does not move")
+        refused = "trajectory refused: a protective stop is in force"
+        peer.repeat_until(lambda: goals.publish(goal), lambda: refused in node.output, "it goes on")
 
 
 NOW, MILLISECOND = 1_000_000_000_000, 1_000_000

@@ -10,7 +10,7 @@ import pinocchio as pin
 import pytest
 from geometry_msgs.msg import PoseStamped
 from patience import PATIENCE
-from ros_harness import NodeProcess, peer_with
+from ros_harness import UNSUPERVISED, NodeProcess, peer_with
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 from std_srvs.srv import Trigger
@@ -100,6 +100,50 @@ def test_a_trajectory_is_followed_with_the_models_efforts():
         peer.wait_until(lambda: len(reference) >= 3, "no reference")
         robot.now = begin + 2 * SECOND
         np.testing.assert_allclose(robot.hold_at(goal), gravity_load(goal), rtol=1e-9)
+
+
+class Falling(Robot):
+    """An arm that its efforts accelerate, as Pinocchio has it."""
+
+    def __init__(self, peer):
+        super().__init__(peer)
+        self.model = pin.buildModelFromXML(TWO_LINKS)
+        self.data = self.model.createData()
+        self.place, self.rate, self.efforts = np.array([-0.8, 0.2]), np.zeros(2), []
+
+    def step(self):
+        self.stamped.clear()
+        effort = self.answer(self.state(self.place, self.rate))
+        self.rate = self.rate + 0.002 * pin.aba(self.model, self.data, self.place, self.rate, effort)
+        self.place = self.place + 0.002 * self.rate
+        self.efforts.append(effort)
+        return self.rate[0]
+
+
+def test_targets_of_one_point_at_30_hz_are_one_smooth_motion():
+    """Speed swung from 0 to 0.58 rad/s where 0.3 were meant, efforts to 100 %, 166 times."""
+    # In lockstep a target is planned at once, however much faster than time the states come.
+    with controller(lockstep=True) as node, peer_with(node) as peer:
+        arm = Falling(peer)
+        send = peer.publisher(JointTrajectory, TRAJECTORY, qos.TRAJECTORY)
+        begin = arm.place.copy()
+        for _ in range(50):
+            arm.step()
+        start, sent, speeds = arm.now, 0, []
+        while arm.now < start + 1.5 * SECOND:
+            if arm.now >= start + sent * SECOND // 30:
+                meant = begin + np.array([0.3 * (sent / 30 + 0.04), 0.0])
+                # With the stamp it does not matter when it arrives.
+                send.publish(trajectory([(0.04, meant)], stamp=start + sent * SECOND // 30))
+                sent += 1
+            speeds.append(arm.step())
+        settled = np.array(speeds[400:])
+        assert settled.min() > 0.25 and settled.max() < 0.35
+        limits = np.array([40.0, 5.0])
+        assert (np.abs(arm.efforts[450:]) / limits - np.abs(gravity_load(begin)) / limits).max() < 0.1
+        changes = np.sign(np.diff(settled[::10])) * (np.abs(np.diff(settled[::10])) > 0.01)
+        assert (np.diff(changes[changes != 0.0]) != 0.0).sum() < 4
+        assert "followed as a stream" in node.output
 
 
 def test_refused_trajectories_are_logged_and_change_nothing():

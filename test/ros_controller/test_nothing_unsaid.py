@@ -4,13 +4,14 @@ import json
 
 import pytest
 from diagnostic_msgs.msg import DiagnosticArray
-from ros_harness import NodeProcess, peer_with
+from ros_harness import UNSUPERVISED, NodeProcess, peer_with
 from std_msgs.msg import String
 from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
-from two_links import NAMES, NODE, TWO_LINKS, Robot
+from two_links import NAMES, NODE, SECOND, TWO_LINKS, Robot, controller
 
 from robot_dynamics.ros.support import qos
+from robot_dynamics.ros.support.messages import nanoseconds_to_stamp
 
 pytestmark = pytest.mark.ros
 
@@ -69,6 +70,36 @@ def test_an_early_trajectory_waits_for_the_controller_and_everything_that_happen
         assert node.stop() == 0
         summary = json.loads(node.wait_for_output("summary: (.*)")[1])
         assert summary["refused_trajectories"] == 2
+
+
+def test_of_targets_that_wait_for_a_busy_planner_the_newest_is_followed_and_the_others_are_told():
+    """On a loaded computer ten old targets stayed, and every new one was refused."""
+    with controller(max_stamp_step=10.0, **UNSUPERVISED) as node, peer_with(node) as peer:
+        robot = Robot(peer)
+        send = peer.publisher(JointTrajectory, f"{NODE}/joint_trajectory", qos.TRAJECTORY)
+        robot.hold_at([0.0, 0.0])
+        send.publish(trajectory(0.1))
+        node.wait_for_output("following a trajectory of 1 points for 60")
+        # Until the next state comes, the planner cannot hand this one over.
+        later = trajectory(0.2, seconds=61)
+        later.header.stamp = nanoseconds_to_stamp(robot.now + SECOND)
+        send.publish(later)
+        for number in range(15):
+            send.publish(trajectory(0.3, seconds=70 + number))
+        replaced = "trajectory refused: a newer one has replaced it before it was planned"
+        node.wait_for_output(replaced)
+
+        def followed():
+            robot.hold_at([0.0, 0.0])
+            return "following a trajectory of 1 points for 84" in node.output
+
+        peer.wait_until(followed, "the newest is not followed")
+        assert "are being planned already" not in node.output
+        assert node.output.count("following a trajectory") == 3
+        peer.processes.clear()
+        assert node.stop() == 0
+        refused = json.loads(node.wait_for_output("summary: (.*)")[1])["refused_trajectories"]
+        assert 0 < refused <= 14  # of a burst, the queue of DDS keeps the newest ten
 
 
 def test_after_its_patience_the_sender_reads_that_his_trajectory_is_refused():

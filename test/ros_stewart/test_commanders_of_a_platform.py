@@ -2,6 +2,7 @@
 
 import contextlib
 import itertools
+import re
 import signal
 
 import numpy as np
@@ -133,11 +134,29 @@ def test_brakes_engage_when_their_owner_dies(scene):
     assert np.ptp(fallen[50:]) < 1e-3, "it falls on"
 
 
-class Still:
-    """A platform whose legs stay at home, also while its reference moves, which nobody judges."""
+def up():
+    """A trajectory 0.05 m up from home in 1 s."""
+    place = Transform()
+    place.translation.z, place.rotation.w = float(demo().machine.home_position[2]) + 0.05, 1.0
+    point = MultiDOFJointTrajectoryPoint(transforms=[place])
+    point.time_from_start.sec = 1
+    return MultiDOFJointTrajectory(joint_names=["platform"], points=[point])
 
-    def __init__(self, peer):
-        self.peer = peer
+
+def send_up(peer, publisher, node):
+    """Let a node follow the trajectory up."""
+    peer.repeat_until(
+        lambda: publisher.publish(up()),
+        lambda: "following a trajectory of" in node.output,
+        "nothing is followed",
+    )
+
+
+class Still:
+    """A platform whose legs stay at home, also while its reference moves."""
+
+    def __init__(self, peer, period=SECOND // 50):
+        self.peer, self.period = peer, period
         self.legs, self.home = Legs(peer, demo()), forces_at(demo()).leg_lengths
         self.brakes = peer.subscribe(Bool, f"{NODE}/brake", qos.LOCKSTEP)
         peer.wait_until(
@@ -147,27 +166,43 @@ class Still:
     def go(self, node):
         """Let the reference move at 0.1 m/s; returns the commands to the brakes."""
         send = self.peer.publisher(MultiDOFJointTrajectory, f"{NODE}/trajectory", qos.TRAJECTORY)
-        place = Transform()
-        place.translation.z, place.rotation.w = float(demo().machine.home_position[2]) + 0.05, 1.0
-        point = MultiDOFJointTrajectoryPoint(transforms=[place])
-        point.time_from_start.sec = 1
-        goal = MultiDOFJointTrajectory(joint_names=["platform"], points=[point])
-        self.peer.repeat_until(
-            lambda: send.publish(goal),
-            lambda: "following a trajectory of" in node.output,
-            "nothing is followed",
-        )
+        send_up(self.peer, send, node)
         for _ in range(25):
             self.step()
         return self.brakes
 
     def step(self):
-        """Forces that answer the state 0.02 s later, on the clock of the states."""
-        self.legs.now += SECOND // 50 - 2_000_000
+        """Forces that answer the state a period later, on the clock of the states."""
+        self.legs.now += self.period - 2_000_000
         return np.array(self.legs.answer(self.home).effort)
 
 
-JUDGED_BY_NOBODY = {"state_timeout": 60.0, "max_stamp_step": 60.0, "max_acceleration": 0.5, **UNSUPERVISED}
+SELDOM = {"state_timeout": 60.0, "max_stamp_step": 60.0}
+JUDGED_BY_NOBODY = {**SELDOM, "max_acceleration": 0.5, **UNSUPERVISED}
+
+
+def test_legs_that_do_not_move_when_they_should_are_a_following_error():
+    """Pushed with 455 N against brakes that others had engaged, said "followed", and parked unmoved."""
+    with NodeProcess(NODE, {**SELDOM, "safe_fade_time": 0.05}) as node, peer_with(node) as peer:
+        platform = Still(peer, SECOND // 500)
+        trajectories = peer.publisher(MultiDOFJointTrajectory, f"{NODE}/trajectory", qos.TRAJECTORY)
+        trajectories.publish(up())
+        forces = []
+
+        def trips():
+            forces.append(platform.step())
+            return re.search("protective stop: .* from its reference, allowed are", node.output)
+
+        peer.wait_until(trips, "nobody notices that it does not move")
+        assert np.abs(forces).max() < 0.5 * 455.0
+        answer = peer.call(Trigger, f"{NODE}/park")
+        assert not answer.success and "protective stop" in answer.message
+        peer.wait_until(
+            lambda: not platform.step().any() and platform.brakes[-1].data, "it is not left to its brakes"
+        )
+        refused = "trajectory refused: a protective stop is in force"
+        peer.repeat_until(lambda: trajectories.publish(up()), lambda: refused in node.output, "it goes on")
+        assert "parked" not in node.output
 
 
 @pytest.mark.parametrize("end, host", [("deactivate", "on"), ("SIGINT", "on"), ("SIGINT", "off")])

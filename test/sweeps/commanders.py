@@ -8,6 +8,7 @@ simulator. EVENTS times something happens to one of them: a controller starts, e
 paused, activated or deactivated; somebody sends a goal or a payload, or calls a service. Some goals of arms
 go through a feedforward node, which starts and ends, too. Some brakes have a driver that reports their
 state, and at times nothing or the contrary. An observer knows nothing of the package but names of topics.
+Where control_msgs is installed, arms get goals of actions, too: see ``action_goals``.
 Controllers get parameter files for them or for nodes with almost their name, and new descriptions. It
 checks:
 
@@ -34,6 +35,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from action_goals import ActionGoals, FollowJointTrajectory
 from geometry_msgs.msg import PoseStamped, Transform
 from rcl_interfaces.srv import GetParameters
 from ros_harness import HarnessError, Lifecycle, NodeProcess, Peer
@@ -58,7 +60,8 @@ STOPPING = {"arm": 0.15, "platform": 0.02}
 """Travel of a joint without any cause [rad], [m]."""
 FALL = 0.03
 NODES = {"arm": "computed_torque_controller", "platform": "stewart_platform"}
-FEEDER = "trajectory_feedforward"
+FEEDER, DOWNSTREAM = "trajectory_feedforward", "joint_trajectory_controller"
+ACTION = [f"_action/{name}" for name in ("send_goal", "cancel_goal", "get_result", "feedback", "status")]
 LAG = 0.1
 """From a command to the brakes to the driver's report of it, and between two reports [s]."""
 
@@ -79,7 +82,8 @@ class Robot:
         self.silent, self.contrary = 0.0, 0.0
         self.feeder: NodeProcess | None = None
         self.instances: list[NodeProcess] = []
-        self.caused, self.unparked, self.stopped, self.payload = time.monotonic(), True, False, 0.0
+        self.caused = self.moved = time.monotonic()
+        self.unparked, self.stopped, self.payload = True, False, 0.0
         self.position: np.ndarray[Any, Any] | None = None
         self.anchor: np.ndarray[Any, Any] | None = None
         self.height, self.finds = np.inf, list[str]()
@@ -103,9 +107,12 @@ class Robot:
         )
         self.goals = peer.node.create_publisher(message, f"{self.node}/{topic}", qos.TRAJECTORY)
         self.simulator = self.enter("simulator", {**self.description, "rate": 200.0})
+        self.actions: ActionGoals | None = None
+        if kind == "arm" and FollowJointTrajectory is not None:
+            self.actions = ActionGoals(self, f"{namespace}/{FEEDER}")
         self.start()
 
-    def enter(self, node: str, given: dict[str, Any], words: Sequence[str] = ()) -> NodeProcess:
+    def enter(self, node: str | Path, given: dict[str, Any], words: Sequence[str] = ()) -> NodeProcess:
         words = [*words, *(["-r", f"__ns:={self.namespace}"] if self.namespace else [])]
         environment = {"XDG_STATE_HOME": self.run.folder, OWN_DOMAIN: "0"}
         process = NodeProcess(node, given, words, environment)
@@ -208,6 +215,8 @@ class Robot:
     def _end(self, number: signal.Signals) -> None:
         if self.instances:
             self.caused = time.monotonic()
+            if self.actions is not None:
+                self.actions.forget()
             process = self.instances.pop(self.run.random.randrange(len(self.instances)))
             process.send_signal(number)
             code = process.wait_for_exit()
@@ -250,8 +259,21 @@ class Robot:
             cycle.change(self.run.random.choice([cycle.ACTIVATE, cycle.DEACTIVATE]))
             self.caused = time.monotonic()  # on a loaded machine it takes seconds
 
+    def act(self) -> None:
+        if self.actions is not None:
+            self.actions.act()
+
+    def goal_message(self, seconds: float) -> JointTrajectory:
+        """A place near the arm's."""
+        assert self.position is not None
+        shift = [self.run.random.uniform(-0.3, 0.3) * (k != 2) for k in range(len(self.position))]
+        place = [float(q) + s for q, s in zip(self.position, shift, strict=True)]
+        point = JointTrajectoryPoint(positions=place)
+        point.time_from_start.sec, point.time_from_start.nanosec = int(seconds), int(1e9 * (seconds % 1))
+        return JointTrajectory(joint_names=["joint1", "joint2", "joint3", "joint4"], points=[point])
+
     def goal(self) -> None:
-        self.caused = time.monotonic()
+        self.caused = self.moved = time.monotonic()
         seconds = self.run.random.uniform(0.5, 2.0)
         if self.kind == "platform":
             shift = Transform()
@@ -259,17 +281,12 @@ class Robot:
             shift.translation.z = self.run.home
             shift.rotation.w = 1.0
             point = MultiDOFJointTrajectoryPoint(transforms=[shift])
+            point.time_from_start.sec, point.time_from_start.nanosec = int(seconds), int(1e9 * (seconds % 1))
             message = MultiDOFJointTrajectory(joint_names=["platform"], points=[point])
+        elif self.position is None:
+            return
         else:
-            if self.position is None:
-                return
-            place = [
-                float(q) + self.run.random.uniform(-0.3, 0.3) * (k != 2) for k, q in enumerate(self.position)
-            ]
-            point = JointTrajectoryPoint(positions=place)
-            names = ["joint1", "joint2", "joint3", "joint4"]
-            message = JointTrajectory(joint_names=names, points=[point])
-        point.time_from_start.sec, point.time_from_start.nanosec = int(seconds), int(1e9 * (seconds % 1))
+            message = self.goal_message(seconds)
         (self.fed if self.feeder and self.run.random.random() < 0.5 else self.goals).publish(message)
 
     def feed(self) -> None:
@@ -277,12 +294,14 @@ class Robot:
         if self.kind != "arm":
             return
         if self.feeder is None:
-            topic = "joint_trajectory_controller/joint_trajectory"
-            words = ["-r", f"{topic}:={NODES['arm']}/joint_trajectory"]
+            names = ["joint_trajectory", *(f"follow_joint_trajectory/{part}" for part in ACTION)]
+            words = [word for n in names for word in ("-r", f"{DOWNSTREAM}/{n}:={NODES['arm']}/{n}")]
             self.feeder = self.enter(FEEDER, self.description, words)
             return
         number = self.run.random.choice([signal.SIGINT, signal.SIGKILL])
         process, self.feeder, self.caused = self.feeder, None, time.monotonic()
+        if self.actions is not None:
+            self.actions.forget()
         process.send_signal(number)
         code = process.wait_for_exit()
         if "Traceback" in process.output or (number is signal.SIGINT and code):
@@ -356,8 +375,9 @@ class Run:
                         "describe",
                         "feed",
                         "driver",
+                        "act",
                     ],
-                    [3, 1, 2, 2, 2, 3, 5, 2, 3, 1, 2, 1],
+                    [3, 1, 2, 2, 2, 3, 5, 2, 3, 1, 2, 1, 7 if FollowJointTrajectory is not None else 0],
                 )[0]
                 self.said.append(f"{robot.kind}{robot.namespace} {name}")
                 try:
@@ -366,6 +386,9 @@ class Run:
                     described = [each.describe() for each in (robot.simulator, *robot.instances)]
                     return [f"{name}: {error}", *described]
                 self.wait(self.random.uniform(0.1, 3.0))
+                for each in robots:
+                    if each.actions is not None:
+                        each.actions.look()
                 if found := [find for each in robots for find in each.finds]:
                     return found
             return [
@@ -383,6 +406,8 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     given = parser.parse_args()
     seed, end, finds = given.seed, time.monotonic() + 60.0 * given.minutes, 0
+    if FollowJointTrajectory is None:
+        print("control_msgs is not installed: no goals of actions", flush=True)
     while time.monotonic() < end:
         run = Run(seed)
         try:

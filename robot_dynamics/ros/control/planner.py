@@ -23,6 +23,7 @@ MOST_ATTEMPTS = 6
 """Number of times that a plan that came too late is made again, with more time each time."""
 MOST_WAITING = 10
 """Trajectories that wait to be planned; further ones are refused."""
+REPLACED = "a newer one has replaced it before it was planned"
 RETRY = 0.05
 """Steady seconds until a plan is made again whose predecessor has not been looked at."""
 
@@ -84,6 +85,29 @@ class PlanRequest:
 
 
 @dataclass(frozen=True)
+class Head:
+    """What is known of a message on a topic before it is decoded.
+
+    Attributes:
+        topic: that it came on.
+        joints: that it moves.
+        stamp: when time 0 of its points is [ns]; 0: as soon as possible.
+    """
+
+    topic: str
+    joints: frozenset[str]
+    stamp: int
+
+    def replaces(self, older: Head, now: int) -> bool:
+        """Return whether nothing would be followed of an ``older`` message that still waits ``now`` [ns]."""
+        return (
+            self.topic == older.topic
+            and self.joints >= older.joints
+            and max(self.stamp, now) <= max(older.stamp, now)
+        )
+
+
+@dataclass(frozen=True)
 class _Job(Generic[F]):
     """A trajectory on its way.
 
@@ -94,6 +118,7 @@ class _Job(Generic[F]):
         followed: called when it is followed; None: the machine holds.
         refused: called with the reason it is not.
         wanted: whether it still is.
+        head: of its message; None: nothing replaces it while it waits.
     """
 
     controller: F
@@ -102,6 +127,7 @@ class _Job(Generic[F]):
     followed: Callable[[FollowedTrajectory[Any] | None], None]
     refused: Callable[[str], None]
     wanted: Callable[[], bool]
+    head: Head | None
 
 
 class Planner(Generic[F]):
@@ -109,8 +135,9 @@ class Planner(Generic[F]):
 
     A plan departs at now and its allowance, or when a stop has come to rest. It is discarded when a hold, a
     jump, a loss of states or another controller came after the trajectory had been sent; one that comes late
-    is made again with more time. In lockstep, where the plant waits for each answer, everything is done at
-    once, so that runs can be repeated.
+    is made again with more time. A message that waits is dropped when a newer one of its topic replaces it.
+    In lockstep, where the plant waits for each answer, everything is done at once, so that runs can be
+    repeated.
 
     Args:
         node: whose callbacks hand the plans over.
@@ -133,6 +160,7 @@ class Planner(Generic[F]):
         followed: Callable[[FollowedTrajectory[Any] | None], None],
         refused: Callable[[str], None],
         wanted: Callable[[], bool] = lambda: True,
+        head: Head | None = None,
     ) -> None:
         """Follow a trajectory as soon as it is planned; what is followed now goes on until then.
 
@@ -141,21 +169,32 @@ class Planner(Generic[F]):
             followed: called when it is followed from now on, in the node's thread; None: the machine holds.
             refused: called with the reason it is not, in the node's thread.
             wanted: whether it still is; asked between two steps.
+            head: of its message, where it replaces older ones that wait, and newer ones replace it.
         """
         controller = self._loop.controller
         if controller is None or not self._loop.active:
             refused("the controller is not active")
             return
+        if head is not None:
+            self._drop_replaced(head, self._loop.clock.nanoseconds(controller.time))
         if len(self._jobs) >= MOST_WAITING:
             refused(f"{MOST_WAITING} trajectories are being planned already")
             return
-        job = _Job(controller, self._look(), decode, followed, refused, wanted)
+        job = _Job(controller, self._look(), decode, followed, refused, wanted, head)
         if self._lockstep:
             self._at_once(job)
             return
         self._jobs.append(job)
         if len(self._jobs) == 1:
             self._begin(job)
+
+    def _drop_replaced(self, head: Head, now: int) -> None:
+        """Refuse what waits, and would be replaced at once."""
+        waiting = list(self._jobs)[1:]
+        for job in waiting:
+            if job.head is not None and head.replaces(job.head, now):
+                self._jobs.remove(job)
+                job.refused(REPLACED)
 
     def _at_once(self, job: _Job[F]) -> None:
         try:

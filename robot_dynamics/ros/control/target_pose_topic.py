@@ -14,7 +14,7 @@ from robot_dynamics.control.arm.path_rules import PathRules
 from robot_dynamics.control.arm.target_pose import TargetPose
 from robot_dynamics.errors import ParameterError, RobotDynamicsError, quoted
 from robot_dynamics.ros.control.controller_node import ControllerNode
-from robot_dynamics.ros.control.planner import PlanRequest
+from robot_dynamics.ros.control.planner import Head, PlanRequest
 from robot_dynamics.ros.support import qos
 from robot_dynamics.ros.support.messages import stamp_to_nanoseconds
 from robot_dynamics.stewart.orientation import rotation_of
@@ -74,7 +74,8 @@ class TargetPoseTopic:
         except RobotDynamicsError as error:
             self._refuse(str(error))
             return
-        self._controller_node.planner.follow(lambda: request, self._tell, self._refuse)
+        head = Head(TOPIC, frozenset(controller.chain.joint_names), request.stamp)
+        self._controller_node.planner.follow(lambda: request, self._tell, self._refuse, head=head)
 
     def _request(self, controller: ArmController, message: PoseStamped) -> PlanRequest:
         root = controller.chain.root

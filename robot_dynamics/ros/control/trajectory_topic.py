@@ -14,13 +14,13 @@ from robot_dynamics.errors import TrajectoryError
 from robot_dynamics.ros.control.controller_node import ControllerNode
 from robot_dynamics.ros.control.host import C
 from robot_dynamics.ros.control.native.raw_trajectory import RawTrajectory
-from robot_dynamics.ros.control.planner import PlanRequest
+from robot_dynamics.ros.control.planner import Head, PlanRequest
 from robot_dynamics.ros.support import qos
 
 LOOK = 0.05
 """Steady seconds between two looks at whether the controller has started."""
-SHORT = 4096
-"""A message of so many bytes is looked at when it comes, so that an empty one holds at once."""
+SHORT = 2**16
+"""A message of so many bytes is looked at when it comes: an empty one holds, others replace older ones."""
 
 
 class TrajectoryTopic(Generic[C]):
@@ -53,7 +53,7 @@ class TrajectoryTopic(Generic[C]):
         self._machine = machine
         self._decode = decode
         self._followed = followed
-        self._kind = kind
+        self._kind, self._topic = kind, topic
         self._waiting: bytes | None = None
         self._since = 0.0
         self._timer = node.create_timer(LOOK, self._look, clock=Clock(clock_type=ClockType.STEADY_TIME))
@@ -88,15 +88,17 @@ class TrajectoryTopic(Generic[C]):
         if controller is None or not self._controller_node.loop.active:
             self._refuse("the controller is not active")
             return
+        head = None
         if len(data) <= SHORT:
             try:
-                points = RawTrajectory(self._kind, data).points
+                short = RawTrajectory(self._kind, data)
             except TrajectoryError as error:
                 self._refuse(str(error))
                 return
-            if not points:
+            if not short.points:
                 self._tell(0, None)
                 return
+            head = Head(self._topic, frozenset(short.joint_names), short.stamp)
         points = 0
 
         def decode() -> PlanRequest:
@@ -106,7 +108,7 @@ class TrajectoryTopic(Generic[C]):
             return self._decode(controller, raw) if points else PlanRequest(raw.stamp, 0, _nothing)
 
         self._controller_node.planner.follow(
-            decode, lambda trajectory: self._tell(points, trajectory), self._refuse
+            decode, lambda trajectory: self._tell(points, trajectory), self._refuse, head=head
         )
 
     def _tell(self, points: int, trajectory: FollowedTrajectory[Any] | None) -> None:

@@ -21,7 +21,7 @@ from robot_dynamics.errors import StateError, TrajectoryError
 from robot_dynamics.ros.actions.goal_trajectory import GoalTrajectory
 from robot_dynamics.ros.control import controller_state
 from robot_dynamics.ros.control.native.raw_trajectory import RawTrajectory
-from robot_dynamics.ros.control.planner import Planner, PlanRequest
+from robot_dynamics.ros.control.planner import Head, Planner, PlanRequest
 from robot_dynamics.ros.control.session import StateClock
 from robot_dynamics.ros.feedforward.messages import FilledTrajectory, hold_message
 from robot_dynamics.ros.feedforward.state_watch import StateWatch
@@ -229,6 +229,7 @@ class Feeder:
         planned: Callable[[Plan, FilledTrajectory], None],
         refused: Callable[[str], None],
         wanted: Callable[[], bool] = lambda: True,
+        head: Head | None = None,
     ) -> None:
         """Let a trajectory be planned in a thread; efforts go on meanwhile.
 
@@ -238,6 +239,7 @@ class Feeder:
             planned: called with what to send on, and the plan behind it, in the node's thread.
             refused: called with the reason, in the node's thread.
             wanted: whether it still is.
+            head: see ``Planner.follow``.
         """
         feedforward = self.feedforward
         if reason := self.refusal():
@@ -267,7 +269,7 @@ class Feeder:
             self._remarks.tell(plan.trajectory)
             planned(plan, filled)
 
-        self._planner.follow(decode, take, refused, wanted)
+        self._planner.follow(decode, take, refused, wanted, head)
 
     def send(self, message: JointTrajectory | FilledTrajectory) -> None:
         """Send a trajectory to the controller."""
