@@ -136,7 +136,9 @@ def test_an_arm_that_does_not_move_when_it_should_has_a_following_error():
         point.time_from_start.sec = 1
         goal = JointTrajectory(joint_names=LINKS, points=[point])
         goals.publish(goal)
-        trip = "protective stop: shoulder is .* rad from its reference, allowed are .*dropped: a trajectory of 1"
+        trip = (
+            "protective stop: shoulder is .* rad from its reference, allowed are .*dropped: a trajectory of 1"
+        )
         peer.wait_until(lambda: re.search(trip, node.output), "nobody notices that it does not move")
         refused = "trajectory refused: a protective stop is in force"
         peer.repeat_until(lambda: goals.publish(goal), lambda: refused in node.output, "it goes on")

@@ -10,7 +10,7 @@ import pinocchio as pin
 import pytest
 from geometry_msgs.msg import PoseStamped
 from patience import PATIENCE
-from ros_harness import UNSUPERVISED, NodeProcess, peer_with
+from ros_harness import NodeProcess, peer_with
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 from std_srvs.srv import Trigger
