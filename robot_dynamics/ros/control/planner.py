@@ -86,7 +86,7 @@ class PlanRequest:
 
 @dataclass(frozen=True)
 class Head:
-    """What is known of a message on a topic before it is decoded.
+    """Facts about a message of a topic that are known before it is decoded.
 
     Attributes:
         topic: that it came on.
