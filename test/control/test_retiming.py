@@ -204,6 +204,22 @@ def test_an_end_that_creeps_may_change_its_speed_and_one_that_moves_may_not(link
     assert max(largest_shares(links, made, limits)[1:]) <= 1.0
 
 
+def test_the_grid_of_a_path_with_very_many_points_is_hardly_finer_than_its_points(links, chain):
+    few = rd.retime(links, slow_swing(chain, 200))
+    many = rd.retime(links, slow_swing(chain, 13_000))
+    assert len(many.s) < 14_000
+    assert many.duration == pytest.approx(few.duration, rel=5e-3)
+
+
+def slow_swing(chain, count):
+    """The same curve by few or many waypoints."""
+    times = np.linspace(0.0, 60.0, count)
+    speeds = 0.1 * (1.0 + 0.1 * np.arange(chain.dof))
+    phase = times[:, None] * speeds
+    q = np.array([0.0, -0.5, 0.5, 0.0, 0.0, 0.0]) + 0.4 * np.sin(phase)
+    return waypoint_spline(times, q, 0.4 * speeds * np.cos(phase), -0.4 * speeds**2 * np.sin(phase))
+
+
 def test_a_weight_that_is_too_large_is_named_with_its_place(links, chain):
     path = waypoints(chain, 4, 1)
     limits = rd.PathLimits(velocity=2.0, effort=[97.6, 20.0, 89.4, 24.2, 20.1, 21.3])

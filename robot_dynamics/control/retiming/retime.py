@@ -33,8 +33,8 @@ from robot_dynamics.spatial import Array
 
 INTERVALS = 1000
 """Intervals of a path, where nothing else is asked for."""
-LEAST = 6
-"""Intervals of a segment between two knots, at least."""
+LEAST, ENOUGH = 6, 12_000
+"""Intervals of a segment between two knots, at least; fewer where all have more than ENOUGH together."""
 ROUNDS = 100
 """Most solutions on one grid, each with larger margins between its points."""
 SOLUTIONS = 18
@@ -234,6 +234,7 @@ class _Problem:
 
     Attributes:
         variant: number of the start where rates are limited; 0: the usual one.
+        least: intervals of each segment, at least.
     """
 
     variant = 0
@@ -243,7 +244,8 @@ class _Problem:
     ) -> None:
         n, segments = driven.chain.dof, len(spline.times) - 1
         self.driven, self.joints = driven, n
-        wanted = intervals + (LEAST + 1) * segments
+        self.least = max(1, min(LEAST, ENOUGH // segments))
+        wanted = intervals + (self.least + 1) * segments
         capacity = min(12 * wanted + 64, MOST_POINTS + 4 * segments)
         self.capacity = capacity
         # One allocation for all: each costs more than what is written into it.
@@ -285,7 +287,7 @@ class _Problem:
             problem.rate, problem.variant = at[8], self.variant
         problem.efforts, problem.constants, problem.constant = efforts, len(constants), inputs
         problem.start, problem.end, problem.cap = *ends, cap
-        problem.intervals, problem.least, problem.rounds = self.intervals, LEAST, ROUNDS
+        problem.intervals, problem.least, problem.rounds = self.intervals, self.least, ROUNDS
         problem.capacity, problem.refinements = self.capacity, REFINEMENTS
         problem.solutions = SOLUTIONS
         problem.q, problem.qp, problem.qpp, problem.a, problem.b, problem.c = map(_at, self.rows)
