@@ -235,7 +235,23 @@ def test_an_arm_in_gravity_compensation_is_slow_and_stays_off_its_limits():
     assert rig.control.phase is Phase.GUIDED
     rig.run(3.0)
     assert np.abs(rig.plant.velocity).max() > 0.05, "a load that the model lacks moves it"
-    assert rig.share_of_speed() < 0.5
+    assert rig.share_of_speed() < 0.4
+
+
+@pytest.mark.parametrize(("arm", "joint", "push"), [(UR5, 2, 15.0), (PANDA, 3, 8.0)])
+def test_a_hand_that_pushes_an_arm_against_its_limit_is_braked(arm, joint, push):
+    """Such a push drove a UR5 into the stop at 1.9 rad/s, and a Panda at 1.25 of its velocity limit."""
+    rig = ArmRig(arm, mode="gravity_compensation")
+    rig.cycle(3)
+    hand, limit = push * np.eye(rig.chain.dof)[joint], rig.plant.limits[joint]
+    met = []
+    for _ in range(2500):
+        rig.cycle(effort=rig.control.update(rig.time, rig.plant.position, rig.plant.velocity).effort + hand)
+        if limit.upper - rig.plant.position[joint] < 0.02:
+            met.append(abs(rig.plant.velocity[joint]))
+    assert rig.share_of_speed() < 0.4
+    assert met and max(met) < 0.35
+    assert rig.control.phase is Phase.GUIDED
 
 
 def test_the_disturbance_estimate_removes_the_error_of_a_load_that_the_model_lacks():

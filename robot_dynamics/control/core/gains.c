@@ -16,7 +16,9 @@
 static const double INERTIA_RATIO = 1.3, TWICE = 2.0;
 static const double LEAST_SHARE = 0.25, LOWEST_SHARE = 1e-3; /* of the gains: below, the robot stops; and the least */
 static const double HOLDS = 0.5;
-static const double RUNS_ON = 0.2, STIFFER = 2.0; /* share of the speed limit; factor of kv from state to state */
+static const double RUNS_ON = 0.1, GUIDED_ON = 0.05; /* shares of the speed limit */
+static const double STIFFER = 2.0, RELAXED = 0.2; /* factor of kv from state to state; time constant of its end [s] */
+static const double AFTER_CUT = 0.5;       /* time after efforts were cut, without such a factor [s] */
 static const double RISE = 1.0;            /* of the share, when periods are short again [1/s] */
 static const double HALF = 0.5;            /* of the second that counts [s] */
 static const double RARE = 0.95;
@@ -201,23 +203,50 @@ static double stands_now(const rd_core *core, const rd_settings *s)
     return latency > stands ? stands / (INERTIA_RATIO * latency) : 1.0;
 }
 
-/* A joint that gets faster in a protective stop has more inertia than its model, or bears a load that its feedback is too
- * weak for: its gains rise from state to state until it slows down, as far as the model's own inertia stays stable. */
-static void stiffen(rd_core *core, const rd_settings *s)
+/* What is too fast and gets faster has more inertia than its model, or bears a load that its feedback is too weak for: its
+ * gains rise from state to state until it slows down, as far as the model's own inertia stays stable. `excess` is the speed
+ * of a joint beyond what it should have, `least` the share of the limit from which on it counts, and `stands` the latency at
+ * which the gains are no longer stable [s]. */
+static void stiffen(rd_core *core, const rd_settings *s, int j, double excess, double least, double stands)
 {
-    const double latency = TWICE * (0.5 * core->period + delay_of(s));
-    const int stops = core->trip.latched && core->trip.stops && s->command == RD_COMMAND_EFFORT && !core->braked
-        && !rd_yields(core) && !rd_follows_nothing(core);
-    for (int j = 0; j < core->n; ++j) {
-        const double rate = core->reference.velocity[j], velocity = core->state.velocity[j];
-        const double lead = copysign(1.0, velocity) * (velocity - rate), most = latency_of(s->kp[j], s->kv[j]) / latency;
-        if (!core->trip.latched || core->cut) {
-            core->stiffened[j] = 1.0; /* efforts that are cut have no more to give */
-        } else if (stops && core->period > 0.0 && lead > fmax(RUNS_ON * s->velocity_limits[j], core->led[j])) {
-            core->stiffened[j] = fmax(1.0, fmin(STIFFER * core->stiffened[j], most));
-        }
-        core->led[j] = lead;
+    double longest = core->period, *factor = &core->stiffened[j];
+    for (int i = 0; i < RD_PACE_RECENT; ++i) {
+        longest = fmax(longest, core->pace.recent[i]);
     }
+    core->cut_at = core->cut ? core->time : core->cut_at;
+    if (fabs(core->time - core->cut_at) < AFTER_CUT) {
+        *factor = 1.0; /* efforts that are cut have no more to give */
+    } else if (excess > fmax(least * s->velocity_limits[j], core->led[j])) {
+        *factor *= STIFFER;
+    }
+    *factor = longest > 0.0 ? fmax(1.0, fmin(*factor, stands / (TWICE * (0.5 * longest + delay_of(s))))) : 1.0;
+    core->led[j] = excess;
+}
+
+/* A protective stop with feedback; without one, and without a reference, the law of the mode does it. */
+static void stiffen_stop(rd_core *core, const rd_settings *s)
+{
+    const int stops = core->trip.latched && core->trip.stops && s->command == RD_COMMAND_EFFORT && !core->braked
+        && !rd_yields(core);
+    for (int j = 0; j < core->n && !rd_follows_nothing(core); ++j) {
+        const double rate = core->reference.velocity[j], velocity = core->state.velocity[j];
+        if (!core->trip.latched) {
+            core->stiffened[j] = 1.0;
+        } else if (stops) {
+            stiffen(core, s, j, copysign(1.0, velocity) * (velocity - rate), RUNS_ON, latency_of(s->kp[j], s->kv[j]));
+        }
+    }
+}
+
+double rd_guided_stiffness(rd_core *core, const rd_settings *s, int j, double excess, double gain)
+{
+    if (s == core->settings) {
+        stiffen(core, s, j, excess, GUIDED_ON, 1.0 / gain);
+        if (excess <= 0.0) {
+            core->stiffened[j] -= fmin(1.0, core->period / RELAXED) * (core->stiffened[j] - 1.0);
+        }
+    }
+    return core->stiffened[j];
 }
 
 int rd_end_stiffness(rd_core *core)
@@ -228,7 +257,8 @@ int rd_end_stiffness(rd_core *core)
         core->softness[j] = fmin(core->softness[j], 1.0);
         core->stiffened[j] = 1.0;
     }
-    if (stiff && core->settings->machine->take_load && core->settings->momentum) {
+    const int fed_back = core->trip.latched && !rd_follows_nothing(core);
+    if (stiff && fed_back && core->settings->machine->take_load && core->settings->momentum) {
         core->settings->machine->take_load(core, 1.0);
     }
     return stiff;
@@ -242,13 +272,13 @@ void rd_soften(rd_core *core)
     const int whole = share >= 1.0, j = whole ? 0 : weakest(s, core->n);
     const double least = latency_of(s->kp[j], s->kv[j]);
     if (!s->platform) {
-        stiffen(core, s);
+        stiffen_stop(core, s);
     }
     for (int i = 0; i < core->n; ++i) {
         const double own = whole ? INFINITY : latency_of(s->kp[i], s->kv[i]);
         const double stands = s->platform || !isfinite(own) ? share : fmin(1.0, share * own / least);
         const double left = fmin(core->swung[i], stands);
-        core->softness[i] = left < 1.0 ? left : core->stiffened[i];
+        core->softness[i] = left < 1.0 || rd_follows_nothing(core) ? left : core->stiffened[i];
     }
 }
 

@@ -235,6 +235,7 @@ struct rd_core {
     double unseen;                /* from the last state until it was noticed that no more come [s] */
     double set_back;              /* by which the clock was set back since the settings in force came [s] */
     int cut;                      /* whether limits have cut the last effort of the law */
+    double cut_at;                /* when it was so that gains could not rise; see gains.c [s] */
     double by_joint;              /* how far each joint is limited by itself, 0 to 1; see limiting.c */
     int braked;                   /* whether brakes have taken anything from the last effort */
     int held;                     /* brakes hold since a halt: the fail-safe output is what carries, and fades */
@@ -431,6 +432,8 @@ void rd_pace_forget(rd_core *core);
 void rd_pace_take(rd_core *core, double elapsed);
 int rd_watch_pace(rd_core *core);
 void rd_soften(rd_core *core); /* finds core->softness */
+/* Factor of the braking of a joint that is moved by hand, `excess` faster than it may be; see gains.c. */
+double rd_guided_stiffness(rd_core *core, const rd_settings *settings, int joint, double excess, double gain);
 int rd_end_stiffness(rd_core *core); /* whether a protective stop had raised gains; what they bore is carried */
 /* Apply the rules to the state and the reference of this cycle; whether one begins a protective stop. */
 int rd_supervise(rd_core *core);

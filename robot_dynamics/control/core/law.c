@@ -91,12 +91,13 @@ static void estimate_load(rd_core *core, const rd_settings *s, double elapsed)
     rd_drop_driving_load(core, elapsed, s->settled);
     for (int j = 0; j < core->n; ++j) {
         const double error = core->reference.position[j] - core->state.position[j], size = fabs(error);
+        const double soft = core->softness[j], stiff = fmax(1.0, soft);
         double *z = &core->disturbance[j];
-        if (size <= s->settled[j]) {
+        if (size <= s->settled[j] / stiff) {
             core->undisturbed[j] = *z;
         } else if (s->ki[j] > 0.0 && 0.0 < elapsed && elapsed < ESTIMATE_GAP && !core->cut && !core->braked
                    && size < 0.5 * doubted(s, j)) {
-            const double most = fmax(s->kp[j] * doubted(s, j), fabs(core->undisturbed[j])), soft = core->softness[j];
+            const double most = fmax(stiff * s->kp[j] * doubted(s, j), fabs(core->undisturbed[j]));
             *z = fmin(fmax(*z + soft * soft * soft * s->ki[j] * elapsed * error, -most), most);
         }
     }
@@ -215,11 +216,11 @@ double rd_braking_within(const rd_core *core, const rd_settings *s, int j, doubl
 }
 
 /* Acceleration of a joint that may be moved by hand: slight damping, and braking above GUIDED of the velocity limit. */
-static double guided_acceleration(const rd_core *core, const rd_settings *s, int j)
+static double guided_acceleration(rd_core *core, const rd_settings *s, int j)
 {
-    const double cap = GUIDED * s->velocity_limits[j];
-    return -GUIDED_DAMPING * core->state.velocity[j]
-        + rd_braking_within(core, s, j, cap, NULL, fmax(s->kv[j], GUIDED_GAIN), 0.0);
+    const double cap = GUIDED * s->velocity_limits[j], gain = fmax(s->kv[j], GUIDED_GAIN);
+    const double braking = rd_braking_within(core, s, j, cap, NULL, gain, 0.0);
+    return rd_guided_stiffness(core, s, j, fabs(braking) / gain, gain) * braking - GUIDED_DAMPING * core->state.velocity[j];
 }
 
 double rd_wall_gain(const rd_core *core, const rd_settings *s)
@@ -310,7 +311,7 @@ static void keep_load(rd_core *core, const rd_settings *before)
     }
     kept = kept && rd_acceleration(core, s, core->state.position, core->zero, core->zero, carried, found);
     for (int j = 0; j < core->n; ++j) {
-        const double most = s->kp[j] * doubted(s, j);
+        const double most = fmax(s->kp[j] * doubted(s, j), fed_back ? fabs(z[j]) : 0.0);
         const double least = fed_back ? fmax(-most, fmin(0.0, z[j])) : -most;
         const double greatest = fed_back ? fmin(most, fmax(0.0, z[j])) : most;
         z[j] = kept && carries(s, j) ? fmin(fmax(found[j], least), greatest) : 0.0;

@@ -141,7 +141,7 @@ rd_core *rd_core_new(int n, const rd_settings *settings)
         core->softness[j] = core->swung[j] = core->stiffened[j] = core->overcome[j] = 1.0;
     }
     core->settings = settings;
-    core->time = core->last_time = core->supervision.stopped_at = -INFINITY;
+    core->time = core->last_time = core->supervision.stopped_at = core->cut_at = -INFINITY;
     if (!machine->find_place) {
         core->place = core->state.position;
     }
@@ -272,6 +272,7 @@ void rd_core_take_settings(rd_core *core)
         offered->machine->keep_load(core, before);
     }
     if (offered->law != before->law) {
+        rd_end_stiffness(core);
         if (offered->machine->change_law) {
             offered->machine->change_law(core);
         }

@@ -41,7 +41,8 @@ static void follow_swing(rd_swing *swing, double time, double speed, double pull
     const int sign = speed > SIGNED * floor ? 1 : speed < -SIGNED * floor ? -1 : swing->sign;
     if (sign != swing->sign) {
         const int lasts = swing->peak > floor && swing->peak >= LASTING * swing->last && time - swing->turned < longest;
-        const int fed = swing->work > -DAMPED * swing->spent, swells = fed && swing->peak >= SWELLING * swing->last;
+        const double peak = swing->peak - swing->led - swing->step;
+        const int fed = swing->work > -DAMPED * swing->spent, swells = fed && peak >= SWELLING * swing->last;
         swing->count = lasts && fed ? swing->count + 1 : 0;
         swing->grew = swing->peak / fmax(swing->last, SIGNED * floor);
         swing->first = swing->swells ? swing->first : fmax(swing->last, noise_of(swing));

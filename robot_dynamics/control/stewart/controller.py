@@ -471,7 +471,7 @@ class StewartController(PlatformCommands):
         if now.trip.latched and PHASES[now.phase].controls:
             self._bar("a protective stop has")
             self._governing.drop()
-            self.modes.protect(now.time, float(np.abs(self.pose.twist).max()) < STANDING_STILL)
+            self.modes.protect(now.time, float(np.abs(self.pose.twist).max()), STANDING_STILL)
         if PHASES[now.phase].controls:
             if now.beyond != self._beyond and self.modes.mode is OperatingMode.OPERATIONAL:
                 here = self.present

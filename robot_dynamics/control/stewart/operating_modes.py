@@ -37,6 +37,8 @@ STREAM_QUICKNESS = 0.02
 """Time constant of the approach to a stream's twist [s]."""
 PROTECTING_PATIENCE = 1.0
 """Time after which the brakes engage in a protective stop, whether the platform stands or not [s]."""
+RUNNING_ON = (1.5, 0.05)
+"""Multiple of the least speed since a stop began, and addition [m/s, rad/s]: faster, nothing brakes it."""
 DESCENT_PARAMETERS = (
     "park_pose",
     "blind_speed",
@@ -106,7 +108,7 @@ class OperatingModes:
         self._home_next = parameters.start_parked
         self.brakes = Brakes(_timing(parameters), parked=parameters.start_parked)
         self._parameters = parameters
-        self._protected = -math.inf
+        self._protected, self._least = -math.inf, 0.0
         self._parks = True
         self._rejoins = False
 
@@ -285,13 +287,23 @@ class OperatingModes:
         self._parks, self._rejoins = reaction == "park", True
         return motion
 
-    def protect(self, time: float, standing: bool) -> None:
-        """Leave the platform to the core's protective stop; brake it when it stands, or after a while."""
+    def protect(self, time: float, speed: float, standing: float) -> None:
+        """Leave the platform to the core's protective stop; brake it when it stands.
+
+        Brake it after a while too, and at once where it gets faster: with a leg lost no feedback stops it.
+
+        Args:
+            time: [s].
+            speed: largest part of the twist [m/s or rad/s].
+            standing: below, the platform stands [m/s or rad/s].
+        """
         if self.resting:
             return
         if self.mode is not OperatingMode.PROTECTING:
-            self.mode, self.motion, self._protected = OperatingMode.PROTECTING, None, time
-        if standing or time - self._protected > PROTECTING_PATIENCE:
+            self.mode, self.motion, self._protected, self._least = OperatingMode.PROTECTING, None, time, speed
+        self._least = min(self._least, speed)
+        runs_on = speed > RUNNING_ON[0] * self._least + RUNNING_ON[1]
+        if speed < standing or runs_on or time - self._protected > PROTECTING_PATIENCE:
             self.mode = OperatingMode.PROTECTED
             self.brakes.engage(time)
 

@@ -1,4 +1,4 @@
-"""Losses of power, joint states or a leg of a platform at home, simulated without brakes."""
+"""Losses of power, joint states or a leg of a platform at home or in motion, simulated without brakes."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import numpy as np
 from robot_dynamics.control.stewart.controller import StewartController
 from robot_dynamics.control.stewart.parameters import StewartParameters
 from robot_dynamics.control.stewart.platform_model import compensated, loaded
+from robot_dynamics.control.stewart.trajectory import PoseWaypoint
 from robot_dynamics.errors import RobotDynamicsError, SingularityError, shown
 from robot_dynamics.model.chain import RigidBody
 from robot_dynamics.spatial import Array
@@ -18,7 +19,7 @@ from robot_dynamics.stewart.dynamics import State, state_at_rest, task_space_dyn
 from robot_dynamics.stewart.kinematics import leg_geometry
 from robot_dynamics.stewart.machine import Machine
 from robot_dynamics.stewart.motion import motion_of
-from robot_dynamics.stewart.orientation import rotation_from_quaternion
+from robot_dynamics.stewart.orientation import quaternion_from_rotation, rotation_from_quaternion
 from robot_dynamics.stewart.platform import StewartPlatform
 
 FALL_STEP, LANDING_STEP = 0.005, 0.0005
@@ -27,6 +28,10 @@ LONGEST = 3.0
 """Time after which a platform without forces is taken to be held by its friction [s]."""
 PERIOD, HELD, SAGS = 0.01, 0.1, 0.5
 """Period of the simulated controller, and times for which it holds first, by a right and a wrong mass [s]."""
+REACH, SHORTER, ATTEMPTS = 0.3, 0.7, 6
+"""Way of a heave motion, as a share of the stroke; its factor where it is refused; number of attempts."""
+PEAK_SPEED, PEAK_ACCELERATION, MARGIN = 1.875, 5.7735, 1.05
+"""Of a minimum-jerk motion of length 1 in time 1; factor of the shortest duration."""
 UNKNOWN = 0.05
 """Share of the platform's mass that the model does not know, in a second case of each loss of states."""
 _NO_FORCE = np.zeros(6)
@@ -34,7 +39,7 @@ _NO_FORCE = np.zeros(6)
 
 @dataclass(frozen=True)
 class Landing:
-    """Motion after a loss at home, until a leg meets an end of its stroke.
+    """Motion after a loss, until a leg meets an end of its stroke.
 
     Attributes:
         time: from the loss to the end stop [s]; NaN where no stop is met.
@@ -75,7 +80,9 @@ def losses(platform: StewartPlatform, power: Landing) -> Mapping[str, Landing | 
     """Losses at home by their names; words where the controller cannot hold the platform there.
 
     Guessed friction brakes nothing. Joint states are lost for ``state_timeout`` before that is noticed. The
-    lost leg is the one with the fastest end; the controller goes on with the other five.
+    lost leg is the one with the fastest end; the controller goes on with the other five. Power and states
+    are also lost in the middle of a heave motion, as fast as legs and ``max_acceleration`` permit. It goes
+    up or down: the faster end counts.
 
     Args:
         platform: the machine, as its file describes it.
@@ -90,6 +97,11 @@ def losses(platform: StewartPlatform, power: Landing) -> Mapping[str, Landing | 
     for output in ("settle", "gravity_fade"):
         for words, real in (("", truth), (f", {UNKNOWN:.0%} of the mass unknown", heavier)):
             found[f"joint states, {output}{words}"] = _tried(_without_states, platform, real, output)
+    for output in ("settle", "gravity_fade"):
+        ways = [_tried(_without_states, truth, truth, output, sign) for sign in (-1.0, 1.0)]
+        found[f"joint states, {output}, in a heave motion"] = max(ways, key=_speed)
+    ways = [_tried(_falling, truth, sign) for sign in (-1.0, 1.0)]
+    found["power, in a heave motion"] = max(ways, key=_speed)
     legs = {name: _tried(_without_leg, platform, truth, leg) for leg, name in enumerate(names)}
     worst = max(legs, key=lambda name: _speed(legs[name]))
     found[f"the force of {worst}"] = legs[worst]
@@ -166,6 +178,29 @@ class _Loop:
         while self.time < (HELD if exact else SAGS):
             self.advance(PERIOD, self.answer(self.time, self.state))
 
+    def heave(self, sign: float) -> None:
+        """Go on to the middle of a motion up (1) or down (-1)."""
+        machine, parameters = self.truth.machine, self.parameters
+        limits = machine.legs[0].limits
+        speed, way = parameters.governed_share * limits.speed, REACH * (limits.longest - limits.shortest)
+        turned = quaternion_from_rotation(machine.home_rotation).tolist()
+        for attempt in range(ATTEMPTS):
+            duration = max(
+                PEAK_SPEED * way / speed, np.sqrt(PEAK_ACCELERATION * way / parameters.max_acceleration)
+            )
+            duration *= MARGIN
+            goal = machine.home_position + np.array([0.0, 0.0, sign * way])
+            try:
+                self.control.follow([PoseWaypoint(duration, goal.tolist(), turned)])
+                break
+            except RobotDynamicsError:
+                if attempt == ATTEMPTS - 1:
+                    raise
+                way *= SHORTER
+        end = self.time + 0.5 * duration
+        while self.time < end:
+            self.advance(PERIOD, self.answer(self.time, self.state))
+
     def answer(self, time: float, state: State) -> Array:
         """Forces for a state."""
         legs = leg_geometry(self.truth.machine, state.position, rotation_from_quaternion(state.orientation))
@@ -179,9 +214,13 @@ class _Loop:
         self.state, self.time = states[-1], self.time + duration
 
 
-def _without_states(platform: StewartPlatform, truth: StewartPlatform, safe_output: str) -> Landing:
-    """Motion under a safe output."""
+def _without_states(
+    platform: StewartPlatform, truth: StewartPlatform, safe_output: str, sign: float = 0.0
+) -> Landing:
+    """Motion under a safe output, from rest or in a motion up (1) or down (-1)."""
     loop = _Loop(platform, truth, safe_output)
+    if sign:
+        loop.heave(sign)
     noticed = loop.parameters.state_timeout
     forces = loop.answer(loop.time, loop.state)
     loop.advance(noticed, forces)
@@ -190,6 +229,13 @@ def _without_states(platform: StewartPlatform, truth: StewartPlatform, safe_outp
         truth, loop.state, PERIOD, lambda time, state: loop.control.safe_command(time).effort, 2.0 * LONGEST
     )
     return replace(lost, time=lost.time + noticed, braked=noticed)
+
+
+def _falling(platform: StewartPlatform, sign: float) -> Landing:
+    """Fall from a motion up (1) or down (-1)."""
+    loop = _Loop(platform, platform, "gravity_fade")
+    loop.heave(sign)
+    return _until_a_stop(platform, loop.state, FALL_STEP, lambda time, state: _NO_FORCE)
 
 
 def _without_leg(platform: StewartPlatform, truth: StewartPlatform, leg: int) -> Landing:
