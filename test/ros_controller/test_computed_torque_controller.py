@@ -167,6 +167,7 @@ def test_refused_trajectories_are_logged_and_change_nothing():
 
 
 def test_a_description_with_the_same_model_drops_nothing_and_another_says_what_it_drops():
+    """A comment in the description dropped the trajectory, and no log line said so."""
     with controller(max_stamp_step=2.0) as node, peer_with(node) as peer:
         robot = Robot(peer)
         robot.hold_at([0.0, 0.0])

@@ -15,6 +15,7 @@ TOPIC = "joint_trajectory_controller/joint_trajectory"
 
 
 def test_without_a_controller_a_trajectory_is_refused_and_one_that_was_sent_ends():
+    """ "sent 15 points" was said while nobody listened, and the reference went 1.21 rad from the arm."""
     with feeder() as node, peer_with(node) as peer:
         robot = started(peer)
         (subscription,) = [s for s in peer.node.subscriptions if s.topic_name.endswith(TOPIC)]
@@ -42,6 +43,7 @@ def test_without_a_controller_a_trajectory_is_refused_and_one_that_was_sent_ends
 
 
 def test_a_trajectory_departs_from_an_arm_that_did_not_follow_the_last_one_and_never_from_a_moving_one():
+    """Asked for +0.61 rad, the arm went -1.00 rad first, at 2.0 times its limit."""
     with feeder() as node, peer_with(node) as peer:
         robot: Robot = started(peer)
 

@@ -76,6 +76,7 @@ def test_the_parameter_files_name_what_the_package_knows():
 
 
 def test_a_parameter_file_for_another_node_is_named_with_the_nearest_section(tmp_path):
+    """Payload 0 and kp 100 instead of 5 and 25, silently: the file had another node's name."""
     file = tmp_path / "arm.yaml"
     sections = ("/left/other", "/robot_modle")
     text = "".join(f"{name}:\n  ros__parameters:\n    payload_mass: 5.0\n" for name in sections)

@@ -101,6 +101,7 @@ def scene(tmp_path):
 @pytest.mark.long
 @pytest.mark.parametrize("host", ["on", "off"])
 def test_a_stopped_platform_does_not_fall_when_a_second_node_comes_and_goes(scene, host):
+    """The second node opened the brakes; when it was killed the platform fell 0.17 to 0.20 m at 0.84 m/s."""
     first = scene.start(shared=False, native_loop=host)
     scene.wait(lambda: scene.brakes and not scene.brakes[-1], "the brakes are not released")
     scene.hang()
@@ -207,6 +208,7 @@ def test_legs_that_do_not_move_when_they_should_are_a_following_error():
 
 @pytest.mark.parametrize("end, host", [("deactivate", "on"), ("SIGINT", "on"), ("SIGINT", "off")])
 def test_a_moving_platform_comes_to_rest_before_its_brakes_engage_under_forces(end, host):
+    """The efforts faded without a stop, and the platform coasted onto its stops."""
     given = {**JUDGED_BY_NOBODY, "native_loop": host, "brake_engage_time": 1.0, "safe_fade_time": 0.05}
     with NodeProcess(NODE, given) as node, peer_with(node) as peer:
         platform = Still(peer)

@@ -153,6 +153,7 @@ def laboratory(tmp_path):
 
 @LOOPS
 def test_an_emergency_stop_outlasts_deactivation_and_activation(laboratory, loop):
+    """The brakes opened, the log said "holding position", and the next trajectory was followed."""
     lab = laboratory(native_loop=loop)
     lab.released()
     assert not lab.states
@@ -171,7 +172,7 @@ def test_an_emergency_stop_outlasts_deactivation_and_activation(laboratory, loop
 
 @LOOPS
 def test_an_emergency_stop_outlasts_the_process(laboratory, loop):
-    """Killed at once after the answer, before the platform stands."""
+    """Killed at once after the answer, before the platform stands, and respawned: the brakes opened."""
     lab = laboratory(native_loop=loop)
     lab.released()
     assert lab.ask("emergency_stop").success
@@ -191,6 +192,7 @@ def test_an_emergency_stop_outlasts_the_process(laboratory, loop):
 @pytest.mark.parametrize("by", ["reactivate", "respawn"])
 @LOOPS
 def test_a_parked_platform_stays_parked(laboratory, loop, by):
+    """After activation, or kill and respawn, its brakes opened."""
     z = float(demo().machine.home_position[2])
     lab = laboratory(native_loop=loop, park_pose=[0.0, 0.0, z, 0.0, 0.0, 0.0])
     lab.released()
