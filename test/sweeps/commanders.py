@@ -12,7 +12,7 @@ Where control_msgs is installed, arms get goals of actions, too: see ``action_go
 Controllers get parameter files for them or for nodes with almost their name, and new descriptions. It
 checks:
 
-- brakes that an emergency stop has engaged open only after ~/unpark;
+- brakes that an emergency stop, ~/park or the end of a stream has engaged open only after ~/unpark;
 - a platform whose goals lie in a plane does not fall;
 - no joint moves farther than STOPPING without a cause a moment before: a goal, a release of brakes, or the
   start or end of a process;
@@ -62,6 +62,8 @@ FALL = 0.03
 NODES = {"arm": "computed_torque_controller", "platform": "stewart_platform"}
 FEEDER, DOWNSTREAM = "trajectory_feedforward", "joint_trajectory_controller"
 ACTION = [f"_action/{name}" for name in ("send_goal", "cancel_goal", "get_result", "feedback", "status")]
+PARKING = 15.0
+"""Longest way down to a park pose, with its brakes [s]."""
 LAG = 0.1
 """From a command to the brakes to the driver's report of it, and between two reports [s]."""
 
@@ -86,7 +88,7 @@ class Robot:
         self.unparked, self.stopped, self.payload = True, False, 0.0
         self.position: np.ndarray[Any, Any] | None = None
         self.anchor: np.ndarray[Any, Any] | None = None
-        self.height, self.finds = np.inf, list[str]()
+        self.height, self.finds, self.descends = np.inf, list[str](), False
         self.files, self.text = 0, str(self.model.get("robot_description"))
         peer = run.peer
         peer.node.create_subscription(
@@ -99,6 +101,7 @@ class Robot:
                 peer.node.create_timer(LAG, self._report)
         if kind == "platform":
             peer.node.create_subscription(PoseStamped, f"{namespace}/simulator/platform_pose", self._pose, 10)
+            self.poses = peer.node.create_publisher(PoseStamped, f"{self.node}/pose_command", qos.STREAM)
             message, topic = MultiDOFJointTrajectory, "trajectory"
         else:
             message, topic = JointTrajectory, "joint_trajectory"
@@ -149,6 +152,8 @@ class Robot:
 
     def _pose(self, message: PoseStamped) -> None:
         height = message.pose.position.z
+        if self.descends:
+            self.height = np.inf
         if height < self.height - FALL and np.isfinite(self.height):
             self.finds.append(f"falls from {self.height:.3f} to {height:.3f} m")
         self.height = height if not np.isfinite(self.height) else max(self.height - 1e-5, height)
@@ -325,15 +330,48 @@ class Robot:
     def ask(self) -> None:
         if not self.alone:
             return
-        services = ["hold", "reset_fault"] + (["emergency_stop", "unpark"] if self.braked else [])
+        services = ["hold", "reset_fault"] + (["emergency_stop", "park", "unpark"] if self.braked else [])
         service = self.run.random.choice(services)
         if service == "unpark":
-            self.unparked, self.caused = True, time.monotonic()
+            self.unparked, self.caused = True, time.monotonic() + QUIET  # from its park pose it goes home
         answer = self.run.peer.call(Trigger, f"{self.node}/{service}")
         if service == "emergency_stop" and answer.success:
             self.stopped, self.unparked, self.caused = False, False, time.monotonic()
             self.run.wait(2.0)  # it comes to rest, and the brakes engage
             self.stopped = True
+        elif service == "park" and answer.success:
+            self._parks()
+
+    def _parks(self) -> None:
+        """It goes down to its park pose and brakes; from then on the brakes open only after ~/unpark."""
+        self.stopped, self.descends, end = False, True, time.monotonic() + PARKING
+        while not self.commanded and time.monotonic() < end:
+            self.caused = time.monotonic()
+            self.run.wait(0.2)
+        self.descends, self.caused = False, time.monotonic()
+        if self.commanded:
+            self.stopped, self.unparked = True, False
+
+    def stream(self) -> None:
+        """Poses at 60 Hz for a while; after their end a platform parks."""
+        process = self.alone
+        if process is None or self.kind != "platform" or self.commanded is not False:
+            return
+        said = process.output.count("settling down to the park pose")
+        begin, turn = time.monotonic(), self.run.random.uniform(1.0, 3.0)
+        pose = PoseStamped()
+        pose.pose.position.z, pose.pose.orientation.w = self.run.home, 1.0
+        while time.monotonic() < begin + 2.0:
+            self.caused = time.monotonic()
+            pose.pose.position.x = 0.01 * float(np.sin(turn * (time.monotonic() - begin)))
+            self.poses.publish(pose)
+            self.run.wait(1.0 / 60.0)
+        self.descends = True
+        with contextlib.suppress(HarnessError):
+            settles = lambda: process.output.count("settling down to the park pose") > said  # noqa: E731
+            self.run.peer.wait_until(settles, "", 2.0)
+            self._parks()
+        self.descends = False
 
 
 class Run:
@@ -376,8 +414,9 @@ class Run:
                         "feed",
                         "driver",
                         "act",
+                        "stream",
                     ],
-                    [3, 1, 2, 2, 2, 3, 5, 2, 3, 1, 2, 1, 7 if FollowJointTrajectory is not None else 0],
+                    [3, 1, 2, 2, 2, 3, 5, 2, 3, 1, 2, 1, 7 if FollowJointTrajectory is not None else 0, 2],
                 )[0]
                 self.said.append(f"{robot.kind}{robot.namespace} {name}")
                 try:
