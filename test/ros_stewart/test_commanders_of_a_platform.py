@@ -67,11 +67,11 @@ class Scene:
         return self.peer.wait_until(condition, what)
 
     def owner_and_spare(self, old, new):
-        """Wait until one of two nodes is refused; where discovery is slow the old one may be the one."""
-        waits, heard = "not activated: efforts of", len(old.output)
+        """Wait until one of two nodes is refused; where the old one is slow or starved it may be that one."""
+        waits, yields, heard = "not activated: efforts of", "this node is silent from now on", len(old.output)
 
         def pairs():
-            refused = waits in new.output, waits in old.output[heard:]
+            refused = waits in new.output, any(said in old.output[heard:] for said in (waits, yields))
             return [pair for pair, spare in zip(((old, new), (new, old)), refused, strict=True) if spare]
 
         return self.wait(pairs, "neither is refused")[0]

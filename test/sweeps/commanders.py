@@ -88,7 +88,7 @@ class Robot:
         self.unparked, self.stopped, self.payload = True, False, 0.0
         self.position: np.ndarray[Any, Any] | None = None
         self.anchor: np.ndarray[Any, Any] | None = None
-        self.height, self.finds, self.descends = np.inf, list[str](), False
+        self.height, self.finds, self.descends, self.starved = np.inf, list[str](), False, 0
         self.files, self.text = 0, str(self.model.get("robot_description"))
         peer = run.peer
         peer.node.create_subscription(
@@ -141,13 +141,26 @@ class Robot:
             self.anchor = self.position
         moved = float(np.abs(self.position - self.anchor).max())
         if moved > STOPPING[self.kind]:
-            self.finds.append(f"moved by {moved:.3f} without a cause")
+            self._find(f"moved by {moved:.3f} without a cause")
             self.anchor = self.position
+
+    def _find(self, words: str) -> None:
+        """Note a motion, unless a node was starved: its fail-safe output moves the robot, and says so."""
+        starved = self._losses()
+        if starved > self.starved:
+            self.starved, self.caused = starved, time.monotonic()
+            return
+        logs = [process.describe() for process in (self.simulator, *self.instances)]
+        self.finds.append("\n".join([words, *logs]))
+
+    def _losses(self) -> int:
+        return sum(process.output.count("safe output") for process in self.instances)
 
     def _brake(self, message: Bool) -> None:
         self.commanded = bool(message.data)
         if not message.data and self.stopped and not self.unparked:
-            self.finds.append("brakes open without ~/unpark")
+            logs = [process.describe() for process in self.instances]
+            self.finds.append("\n".join(["brakes open without ~/unpark", *logs]))
             self.stopped = False
 
     def _pose(self, message: PoseStamped) -> None:
@@ -155,7 +168,8 @@ class Robot:
         if self.descends:
             self.height = np.inf
         if height < self.height - FALL and np.isfinite(self.height):
-            self.finds.append(f"falls from {self.height:.3f} to {height:.3f} m")
+            self._find(f"falls from {self.height:.3f} to {height:.3f} m")
+            self.height = np.inf
         self.height = height if not np.isfinite(self.height) else max(self.height - 1e-5, height)
 
     # Events
@@ -223,6 +237,7 @@ class Robot:
             if self.actions is not None:
                 self.actions.forget()
             process = self.instances.pop(self.run.random.randrange(len(self.instances)))
+            self.starved = self._losses()
             process.send_signal(number)
             code = process.wait_for_exit()
             if "Traceback" in process.output or (number is signal.SIGINT and code):
@@ -339,17 +354,20 @@ class Robot:
             self.stopped, self.unparked, self.caused = False, False, time.monotonic()
             self.run.wait(2.0)  # it comes to rest, and the brakes engage
             self.stopped = True
-        elif service == "park" and answer.success:
-            self._parks()
+        elif service == "park" and answer.success and self.alone:
+            self._parks(self.alone)
 
-    def _parks(self) -> None:
+    def _parks(self, process: NodeProcess) -> None:
         """It goes down to its park pose and brakes; from then on the brakes open only after ~/unpark."""
-        self.stopped, self.descends, end = False, True, time.monotonic() + PARKING
-        while not self.commanded and time.monotonic() < end:
+        self.stopped, self.descends, end = False, self.kind == "platform", time.monotonic() + PARKING
+        said = "the platform: parked" if self.kind == "platform" else "the arm: on its brakes until"
+        before = process.output.count(said)
+        while process.output.count(said) == before and time.monotonic() < end:
             self.caused = time.monotonic()
             self.run.wait(0.2)
         self.descends, self.caused = False, time.monotonic()
-        if self.commanded:
+        if process.output.count(said) > before:
+            self.run.wait(0.5)
             self.stopped, self.unparked = True, False
 
     def stream(self) -> None:
@@ -370,7 +388,7 @@ class Robot:
         with contextlib.suppress(HarnessError):
             settles = lambda: process.output.count("settling down to the park pose") > said  # noqa: E731
             self.run.peer.wait_until(settles, "", 2.0)
-            self._parks()
+            self._parks(process)
         self.descends = False
 
 
