@@ -22,8 +22,8 @@ SPEED_SHARE = 1.2
 """Speed beyond which a motion is braked, as a share of the limit."""
 OSCILLATION_SHARE = 0.02
 """Speed of an oscillation, as a share of the velocity limit."""
-START_SPEED_SHARE, START_DISPLACEMENT_SHARE = 0.1, 0.9
-"""Speed and displacement in the first second, as shares of the thresholds of speed and following error."""
+START_SPEED_SHARE, START_DISPLACEMENT_SHARE = 0.12, 0.9
+"""Speed and displacement in the first second, as shares of the velocity limit and of the following error."""
 LOW_GAINS = {"rad": 0.2, "m": 0.05}
 """A derived following error beyond it says that the gains are too low."""
 _NAMES = tuple(RULES)
@@ -143,7 +143,7 @@ class SupervisionParameters:
         0.0,
         "Share of the velocity limit that a robot at rest may reach in the first second of control; it may"
         " come 0.9 of the following error from its place, and an arm may bear a part of its weight"
-        " more or less than its model; 0: 0.1; -1: all of it off",
+        " more or less than its model; 0: 0.12; -1: all of it off",
         minimum=-1.0,
         maximum=1.0,
     )
@@ -214,7 +214,9 @@ def rules_of(library: Any, settings: Any, joints: int, largest: Any) -> list[Rul
         "pose_error": np.array(list(given.pose)),
         "overspeed": fast,
         "oscillation": swing if given.oscillation > 0.0 else off,
-        "start_speed": given.start_speed * fast if given.start_speed > 0.0 else off,
+        "start_speed": given.start_speed * array_at(settings.velocity_limits, joints)
+        if given.start_speed > 0.0
+        else off,
         "start_displacement": given.start_displacement * following if given.start_displacement > 0.0 else off,
         "repeated_faults": np.array([2.0]),
         "dispute": np.array([0.7]),

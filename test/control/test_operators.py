@@ -21,3 +21,13 @@ def test_random_legal_sequences_are_what_an_operator_would_expect(robot):
     )
     run = subprocess.run([sys.executable, "-c", script], cwd=SWEEPS, capture_output=True, text=True)
     assert run.returncode == 0, run.stderr[-4000:]
+
+
+def test_a_joint_that_dry_friction_stops_within_a_cycle_does_not_oscillate():
+    """A find of the sweep ``supervision``: a hold at speed tripped the rule at the last joint of an xArm7."""
+    script = (
+        "import supervision as s; loop, _ = s.legal_motion(s.Arm, 'xarm7', 125.0, 1.2, 20.0, 1);"
+        " assert loop.trip is None, loop.line"
+    )
+    run = subprocess.run([sys.executable, "-c", script], cwd=SWEEPS, capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr[-4000:]

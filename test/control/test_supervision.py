@@ -376,3 +376,12 @@ def test_a_push_just_after_the_start_is_no_load_that_drives_a_protective_stop_aw
     assert loop.phases[-1] is Phase.PROTECTIVE_STOP
     loop.run(1.0)
     assert (np.abs(loop.velocities[-1]) / loop.limits).max() < 0.01
+
+
+def test_a_rule_that_is_switched_off_leaves_the_others_as_they_are():
+    """With ``overspeed: -1`` the speed in the first second was not watched, either."""
+    off = {rule.name: rule for rule in ArmLoop("ur5", READY, overspeed=-1.0).control.rules()}
+    on = {rule.name: rule for rule in ArmLoop("ur5", READY).control.rules()}
+    assert not np.isfinite(off["overspeed"].thresholds).any()
+    for name in on.keys() - {"overspeed"}:
+        np.testing.assert_array_equal(off[name].thresholds, on[name].thresholds)

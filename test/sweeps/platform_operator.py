@@ -5,7 +5,8 @@ friction of 0 to 3 times the real one, gravity that is tilted by up to 10 degree
 streams, services, payloads, pushes, a leg that jams, gains, live limits, lost states. For every cycle: no leg
 is faster than MARGIN of its speed limit, none comes nearer to an end stop than GAP, and none moves on engaged
 brakes. Excused are lost states and pushes, and a moment after each. With a wrong declaration a
-platform sags until that is estimated: it may touch its stops, no faster than it settles; they yield a little.
+platform sags until that is estimated, and a leg that was jammed comes back to its place beside a stop: both
+may touch the stops, no faster than the platform settles; they yield a little.
 """
 
 from __future__ import annotations
@@ -29,8 +30,8 @@ from robot_dynamics.model.chain import RigidBody
 from robot_dynamics.simulation.arm import BRAKE
 from robot_dynamics.stewart.orientation import rotation_from_vector
 
-GAP = 2.5e-4
-"""Part of the stroke."""
+GAP, FREED = 2.5e-4, 4.0
+"""Part of the stroke; time in which a leg that was jammed comes back to its place [s]."""
 
 
 class PlatformOperator(RuleBasedStateMachine):
@@ -60,7 +61,7 @@ class PlatformOperator(RuleBasedStateMachine):
         legs = self.rig.machine.legs
         self.force, self.reach = legs[0].limits.force, legs[0].limits.longest - legs[0].limits.shortest
         self.home = self.rig.machine.home_position
-        self.excused, self.sags = 0.0, wrong != "nothing"
+        self.excused, self.sags, self.freed = 0.0, wrong != "nothing", -np.inf
         self.rests: np.ndarray | None = None
         self._cycles(3)
 
@@ -143,6 +144,7 @@ class PlatformOperator(RuleBasedStateMachine):
         plant._built.model.dof_frictionloss[plant._built.slide_rates[which]] = BRAKE
         self._cycles(round(duration / self.rig.period))
         plant.set_brakes(self.rig.brakes)
+        self.freed = self.rig.time
         self._cycles(50)
 
     @rule(kp=spread(10.0, 2e4), damping=spread(0.2, 5.0))
@@ -214,8 +216,9 @@ class PlatformOperator(RuleBasedStateMachine):
             assert quick.max() < MARGIN, f"{quick.max():.2f} of a leg's speed limit at {now:.3f} s"
             low, high = rig.strokes.T
             gap = np.minimum(rig.plant.position - low, high - rig.plant.position).min()
-            slow = (
-                self.sags and np.abs(rig.plant.velocity).max() < MARGIN * rig.control.parameters.settle_speed
+            touches = self.sags or now < self.freed + FREED
+            slow = touches and (
+                np.abs(rig.plant.velocity).max() < MARGIN * rig.control.parameters.settle_speed
             )
             assert gap > (-4.0 * GAP if slow else GAP) * self.reach, (
                 f"a leg comes within {1e3 * gap:.2f} mm of its end stop at {now:.3f} s"

@@ -158,7 +158,7 @@ typedef struct rd_rules {
     double pose[2];               /* distance of a platform's pose from its reference [m, rad] */
     double oscillation;           /* share of the velocity limit; 0: off */
     const double *start_effort;   /* (n) beside the model's weight in the first second [N m or N]; NULL: not watched */
-    double start_speed, start_displacement; /* shares of `speed` and `following` in the first second */
+    double start_speed, start_displacement; /* shares of velocity limit and `following` in the first second */
     double delay;                 /* of an effort beside half a period [s]; negative: gains are not judged by the period */
     int32_t observes;             /* rules of trajectories and errors only warn */
     int32_t contact;              /* enum rd_on_contact */

@@ -209,18 +209,19 @@ static double stands_now(const rd_core *core, const rd_settings *s)
  * which the gains are no longer stable [s]. */
 static void stiffen(rd_core *core, const rd_settings *s, int j, double excess, double least, double stands)
 {
+    const int faster = excess > fmax(least * s->velocity_limits[j], core->led[j]);
     double longest = core->period, *factor = &core->stiffened[j];
     for (int i = 0; i < RD_PACE_RECENT; ++i) {
         longest = fmax(longest, core->pace.recent[i]);
     }
+    const double most = longest > 0.0 ? fmax(1.0, stands / (TWICE * (0.5 * longest + delay_of(s)))) : 1.0;
+    core->led[j] = excess;
     core->cut_at = core->cut ? core->time : core->cut_at;
     if (fabs(core->time - core->cut_at) < AFTER_CUT) {
         *factor = 1.0; /* efforts that are cut have no more to give */
-    } else if (excess > fmax(least * s->velocity_limits[j], core->led[j])) {
-        *factor *= STIFFER;
+    } else {
+        *factor = fmin(faster ? STIFFER * *factor : *factor, most);
     }
-    *factor = longest > 0.0 ? fmax(1.0, fmin(*factor, stands / (TWICE * (0.5 * longest + delay_of(s))))) : 1.0;
-    core->led[j] = excess;
 }
 
 /* A protective stop with feedback; without one, and without a reference, the law of the mode does it. */
@@ -230,10 +231,11 @@ static void stiffen_stop(rd_core *core, const rd_settings *s)
         && !rd_yields(core);
     for (int j = 0; j < core->n && !rd_follows_nothing(core); ++j) {
         const double rate = core->reference.velocity[j], velocity = core->state.velocity[j];
+        const double excess = copysign(1.0, velocity) * (velocity - rate);
         if (!core->trip.latched) {
             core->stiffened[j] = 1.0;
         } else if (stops) {
-            stiffen(core, s, j, copysign(1.0, velocity) * (velocity - rate), RUNS_ON, latency_of(s->kp[j], s->kv[j]));
+            stiffen(core, s, j, excess, RUNS_ON, latency_of(s->kp[j], s->kv[j]));
         }
     }
 }
@@ -257,9 +259,10 @@ int rd_end_stiffness(rd_core *core)
         core->softness[j] = fmin(core->softness[j], 1.0);
         core->stiffened[j] = 1.0;
     }
-    const int fed_back = core->trip.latched && !rd_follows_nothing(core);
-    if (stiff && fed_back && core->settings->machine->take_load && core->settings->momentum) {
-        core->settings->machine->take_load(core, 1.0);
+    const rd_settings *s = core->settings;
+    if (stiff && core->trip.latched && !rd_follows_nothing(core) && s->machine->take_load && s->momentum
+        && s->observer_gain > 0.0) {
+        s->machine->take_load(core, 1.0); /* what they bore is carried */
     }
     return stiff;
 }

@@ -336,7 +336,7 @@ static int watch_beginning(rd_core *core, const rd_rules *rules)
     for (int j = 0; j < core->n; ++j) {
         /* An unknown part of the weight makes no joint faster than this share of the following error's spring. */
         const double settling = 0.75 * sqrt(core->settings->kp[j]) * rules->following[j];
-        const double most = rules->start_speed > 0.0 ? fmax(rules->start_speed * rules->speed[j], settling) : 0.0;
+        const double most = rules->start_speed > 0.0 ? fmax(rules->start_speed * core->settings->velocity_limits[j], settling) : 0.0;
         take_worse(&speed, j, fabs(core->state.velocity[j]), most);
         take_worse(&distance, j, rd_yields(core) ? 0.0 : fabs(core->before[j]), rules->start_displacement * rules->following[j]);
     }
