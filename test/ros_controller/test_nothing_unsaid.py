@@ -101,6 +101,18 @@ def test_of_targets_that_wait_for_a_busy_planner_the_newest_is_followed_and_the_
         assert 0 < refused <= 14  # of a burst, the queue of DDS keeps the newest ten
 
 
+def test_trajectories_before_the_first_state_are_refused_where_none_may_wait():
+    with controller(start_patience=0.0) as node, peer_with(node) as peer:
+        node.wait_for_output("supervision, enforce")
+        send = peer.publisher(JointTrajectory, f"{NODE}/joint_trajectory", qos.TRAJECTORY)
+        peer.repeat_until(
+            lambda: send.publish(trajectory(0.3)),
+            lambda: node.output.count("trajectory refused: the controller is not ready") > 1,
+            "they are not refused",
+        )
+        Robot(peer).hold_at([0.0, 0.0])
+
+
 def test_after_its_patience_the_sender_reads_that_his_trajectory_is_refused():
     with NodeProcess(NODE, {"start_patience": 0.2}) as node, peer_with(node) as peer:
         send = peer.publisher(JointTrajectory, f"{NODE}/joint_trajectory", qos.TRAJECTORY)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -176,7 +177,7 @@ class Planner(Generic[F]):
             refused("the controller is not active")
             return
         if head is not None:
-            self._drop_replaced(head, self._loop.clock.nanoseconds(controller.time))
+            self._drop_replaced(head, controller.time)
         if len(self._jobs) >= MOST_WAITING:
             refused(f"{MOST_WAITING} trajectories are being planned already")
             return
@@ -188,11 +189,11 @@ class Planner(Generic[F]):
         if len(self._jobs) == 1:
             self._begin(job)
 
-    def _drop_replaced(self, head: Head, now: int) -> None:
-        """Refuse what waits, and would be replaced at once."""
-        waiting = list(self._jobs)[1:]
+    def _drop_replaced(self, head: Head, time: float) -> None:
+        """Refuse what waits at a ``time`` [s] and would be replaced; before the first state nothing."""
+        waiting = list(self._jobs)[1:] if math.isfinite(time) else []
         for job in waiting:
-            if job.head is not None and head.replaces(job.head, now):
+            if job.head is not None and head.replaces(job.head, self._loop.clock.nanoseconds(time)):
                 self._jobs.remove(job)
                 job.refused(REPLACED)
 
