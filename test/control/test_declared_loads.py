@@ -13,6 +13,7 @@ from robot_dynamics.control.arm.actuators import ActuatedArm, ActuatorParameters
 from robot_dynamics.control.arm.gravity import check_gravity
 from robot_dynamics.control.arm.payload import PayloadParameters
 from robot_dynamics.control.protocol import Phase
+from robot_dynamics.control.stewart.trajectory import PoseWaypoint
 from robot_dynamics.errors import ParameterError
 from robot_dynamics.model.chain import RigidBody
 
@@ -29,6 +30,27 @@ def test_a_payload_that_efforts_cannot_carry_is_refused_and_the_model_stays():
     assert loop.control.dynamics is before
     loop.run(0.5)
     assert np.abs(loop.velocities).max() < 1e-6 and loop.phases[-1] is Phase.HOLDING
+    loop.go(np.add(READY, 0.5), 1.0)
+    loop.run(0.5)
+    with pytest.raises(ParameterError, match="its limit is 150"):
+        loop.control.change_model(heavy)
+    loop.run(1.0)
+    assert loop.phases[-1] is Phase.PROTECTIVE_STOP and loop.control.dynamics is before
+    assert np.abs(loop.velocities[-1]).max() < 1e-3 and 0.05 < loop.positions[-1][0] - READY[0] < 0.45
+
+
+def test_a_platform_that_moves_stops_where_its_legs_cannot_carry_what_is_declared():
+    loop = PlatformLoop()
+    loop.braked_by_controller = True
+    loop.run(0.1)
+    home = loop.platform.machine.home_position
+    loop.control.follow([PoseWaypoint(1.0, home + np.array([0.0, 0.0, 0.05]), [0.0, 0.0, 0.0, 1.0])])
+    loop.run(0.4)
+    with pytest.raises(ParameterError, match="would need"):
+        loop.control.check_payload(RigidBody(1e4, np.zeros(3), np.zeros((3, 3))))
+    loop.run(0.6)
+    assert loop.phases[-1] is Phase.PROTECTIVE_STOP and loop.control.brake
+    assert np.abs(loop.velocities[-1]).max() < 1e-4
 
 
 @pytest.mark.parametrize("kind", ["arm", "platform"])

@@ -7,12 +7,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from arms import Pendulum, pendulum_chain
-from closed_loop import READY, ArmLoop
+from closed_loop import READY, ArmLoop, PlatformLoop
 from stop_rigs import PANDA, ArmRig
 
 from robot_dynamics.control.arm.controller import ArmController
 from robot_dynamics.control.arm.parameters import ArmParameters
 from robot_dynamics.control.protocol import Phase
+from robot_dynamics.control.stewart.trajectory import PoseWaypoint
 from robot_dynamics.errors import ParameterError
 
 PERIOD = 0.008
@@ -145,6 +146,17 @@ def test_states_that_come_at_once_more_rarely_lower_the_gains_before_they_feed_a
     rig.run(1.5)
     assert rig.share_of_speed(began) < 0.01
     assert rig.control.trip.rule == "slow_states" and not rig.control.latched
+
+
+def test_a_platform_whose_states_come_every_60_ms_moves_at_its_speed():
+    """It came to 7.9 times its legs' speed limit."""
+    loop = PlatformLoop(period=0.06)
+    loop.run(0.5)
+    goal = loop.platform.machine.home_position + np.array([0.0, 0.0, 0.02])
+    loop.control.follow([PoseWaypoint(2.0, goal, [0.0, 0.0, 0.0, 1.0])])
+    loop.run(3.0)
+    assert loop.trip.rule == "slow_states" and not loop.control.latched
+    assert loop.share < 0.05 and loop.phases[-1] is Phase.HOLDING
 
 
 @pytest.mark.parametrize("period", [0.002, 0.008])

@@ -5,9 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from arms import two_joint_chain
-from motion_base import motion_base
+from motion_base import motion_base, platform_mappings
 from stop_rigs import PANDA, UR5, ArmRig, PlatformRig
 
+from robot_dynamics import stewart
 from robot_dynamics.control.arm.controller import ArmController
 from robot_dynamics.control.arm.parameters import ArmParameters
 from robot_dynamics.control.protocol import Phase
@@ -281,3 +282,38 @@ def test_an_arm_that_all_but_rests_is_stopped_without_a_kick(ahead, cycle):
     np.testing.assert_allclose(stopped, rested, atol=0.01)
     if cycle:
         np.testing.assert_allclose(carried, rested, atol=1e-9)
+
+
+@pytest.mark.parametrize("robot", ["arm", "platform"])
+def test_twenty_holds_keep_one_place_under_a_load_that_the_model_lacks(robot):
+    """A UR5's tip sank by 0.70 m with 3 kg, a platform by 0.21 m with 300 kg."""
+    if robot == "arm":
+        rig = ArmRig(UR5, plant={"payload_mass": 3.0}, start_motion=-1.0, max_following_error=(-1.0,))
+    else:
+        rig = PlatformRig(
+            stewart.load(platform_mappings()["platform_2_t"]),
+            plant={"payload_mass": 300.0},
+            start_motion=-1.0,
+            max_following_error=(-1.0,),
+        )
+    rig.run(1.5)
+    place = rig.plant.position
+    for _ in range(20):
+        rig.control.hold()
+        rig.run(0.05)
+    assert np.abs(rig.plant.position - place).max() < 0.005
+    assert rig.control.trip is None
+
+
+def test_a_trajectory_that_waits_is_dropped_by_a_change_of_the_mode():
+    """One whose start lay ahead ran through it."""
+    rig = ArmRig(UR5)
+    rig.cycle(3)
+    rig.go(0.3 * np.ones(6), 0.5, start=rig.time + 0.5)
+    for mode in ("gravity_compensation", "computed_torque"):
+        rig.control.parameters = replace(rig.control.parameters, mode=mode)
+        rig.run(0.1)
+    place = rig.plant.position
+    rig.run(1.2)
+    assert rig.control.phase is Phase.HOLDING
+    np.testing.assert_allclose(rig.plant.position, place, atol=1e-3)

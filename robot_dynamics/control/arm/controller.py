@@ -452,11 +452,13 @@ class ArmController(ArmCommands):
 
         Raises:
             ModelError: it is of an arm with another number of joints; the model stays as it was.
-            ParameterError: by it, efforts cannot carry the arm where they carry it now.
+            ParameterError: by it, efforts cannot carry the arm where they carry it now; in motion this
+                begins a protective stop.
         """
         before, self._dynamics = self._dynamics, _model("dynamics", dynamics)
         try:
             if self.phase.controls and (reason := self._weight_of(self.core_settings())):
+                self.stop_in_motion()
                 raise ParameterError(
                     f"{reason}check payload_mass [kg], payload_center [m] and gravity [m/s²]"
                 )

@@ -290,6 +290,12 @@ class CoreController(Generic[R]):
         """Let the stop or the hold that is active stay in force until :meth:`reset_fault`."""
         self._stop("latch", self._library.rd_core_latch)
 
+    def stop_in_motion(self) -> None:
+        """Begin a protective stop where something is followed: what is declared contradicts it."""
+        if self.phase is Phase.TRACKING:
+            self.stop_at_once()
+            self.latch()
+
     def _stop(self, request: str, stop: Callable[[Any], None]) -> None:
         if self._run_elsewhere is not None:
             self._run_elsewhere(request)

@@ -207,7 +207,7 @@ class StewartController(PlatformCommands):
         self.offer_settings(model=True, law=False)
 
     def check_payload(self, payload: RigidBody) -> None:
-        """Check whether a payload may be set now.
+        """Check whether a payload may be set now; in motion a refusal begins a protective stop.
 
         Raises:
             ParameterError: the forces carry the platform, and cannot carry it with this payload.
@@ -215,9 +215,9 @@ class StewartController(PlatformCommands):
         if not self.phase.controls or self.modes.brakes.engaging:
             return
         before, self._payload = self._payload, payload if payload.mass > 0.0 else None
-        reason = self.overload()
-        self._payload = before
+        reason, self._payload = self.overload(), before
         if reason and payload.mass > 0.0:
+            self.stop_in_motion()
             raise ParameterError(reason)
 
     def check_parameters(self, candidate: StewartParameters) -> None:
