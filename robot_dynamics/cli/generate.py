@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from robot_dynamics.cli.chain_source import add_chain_arguments, add_gravity_argument, chain_of
-from robot_dynamics.cli.machine_source import is_machine, piped, write_code
+from robot_dynamics.cli.machine_source import is_machine, maintainer, piped, write_code
 from robot_dynamics.control.arm.path_rules import IdentifiedRangeParameters
 from robot_dynamics.controllers.package import ControllerPackage
 from robot_dynamics.dynamics.export import EXPORTED, LICENSE, Export, identifier
@@ -34,7 +34,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.epilog = (
         "For the YAML of a Stewart platform in place of a URDF: inverse kinematics with limits, forward"
         " kinematics, Jacobian, condition number, and exact actuator forces, with a payload as an argument,"
-        " as C. Options: --output, --name, --cmake, --license."
+        " as C. Options: --output, --name, --cmake, --license. With --ros2-control (--output, --name,"
+        " --maintainer): a ROS 2 package with a controller for leg drives that close the loop."
     )
     add_chain_arguments(parser)
     parser.add_argument("--language", choices=tuple(LANGUAGES), default="c", help="default: %(default)s")
@@ -203,10 +204,7 @@ def _package_options(arguments: argparse.Namespace) -> dict[str, Any]:
     """Parameters of a file and the maintainer, as far as they were given."""
     made: dict[str, Any] = {}
     if arguments.maintainer is not None:
-        match = re.fullmatch(r"\s*([^<>]*[^<>\s])\s*<([^<>@\s]+@[^<>@\s]+)>\s*", arguments.maintainer)
-        if match is None:
-            raise ParameterError(f"--maintainer {quoted(arguments.maintainer)} is not 'NAME <ADDRESS>'")
-        made["maintainer"] = match[1], match[2]
+        made["maintainer"] = maintainer(arguments.maintainer)
     if arguments.parameters is not None:
         made["parameters"] = _parameters(arguments.parameters)
     return made

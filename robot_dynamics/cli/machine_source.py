@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import hashlib
+import re
 import warnings
 from pathlib import Path
 
@@ -11,7 +12,7 @@ import numpy as np
 
 from robot_dynamics.cli import streams
 from robot_dynamics.cli.chain_source import number
-from robot_dynamics.errors import ParameterError, StewartModelWarning, shown
+from robot_dynamics.errors import ParameterError, StewartModelWarning, quoted, shown
 from robot_dynamics.inputs.files import decoded, read_bytes, write_files
 from robot_dynamics.inputs.tables import text_lines
 from robot_dynamics.spatial import Array
@@ -52,7 +53,6 @@ def refuse_chain_options(arguments: argparse.Namespace) -> None:
         "--lock": arguments.lock,
         "--gravity": tuple(arguments.gravity) != (0.0, 0.0, -9.81),
         **{f"--{name}": getattr(arguments, name, None) for name in ("quantity", "wrench", "friction")},
-        "--ros2-control": getattr(arguments, "ros2_control", None),
     }
     for option, value in given.items():
         if value not in (None, False) and value != []:
@@ -181,6 +181,33 @@ def one_input(machine: str, motion: str | None) -> None:
         raise ParameterError("machine and motion cannot both be read from standard input")
 
 
+def _write_leg_package(arguments: argparse.Namespace, machine: Machine, source: str) -> int:
+    """Write the ros2_control package of the leg drives."""
+    from robot_dynamics.controllers.leg_package import LegPackage
+
+    if arguments.cmake:
+        raise ParameterError("--cmake has no meaning with --ros2-control, which writes a whole package")
+    output = Path(arguments.output)
+    given = {} if arguments.maintainer is None else {"maintainer": maintainer(arguments.maintainer)}
+    package = LegPackage(arguments.name or output.resolve().name, machine, source, **given)
+    for path in write_files(output, package.files()):
+        print(f"wrote {path}")
+    print(f"build with: colcon build --packages-select {package.name}; {output}/README.md says the rest")
+    return 0
+
+
+def maintainer(text: str) -> tuple[str, str]:
+    """Name and address of a maintainer.
+
+    Raises:
+        ParameterError: the text is not 'NAME <ADDRESS>'.
+    """
+    match = re.fullmatch(r"\s*([^<>]*[^<>\s])\s*<([^<>@\s]+@[^<>@\s]+)>\s*", text)
+    if match is None:
+        raise ParameterError(f"--maintainer {quoted(text)} is not 'NAME <ADDRESS>'")
+    return match[1], match[2]
+
+
 def write_code(arguments: argparse.Namespace, text: bytes | None) -> int:
     """Write the machine's kinematics and forces as C; ``text`` is what came from standard input."""
     from robot_dynamics.dynamics.export import identifier
@@ -188,13 +215,18 @@ def write_code(arguments: argparse.Namespace, text: bytes | None) -> int:
     from robot_dynamics.stewart.export import c_files
 
     refuse_chain_options(arguments)
+    for option in ("driver", "parameters"):
+        if getattr(arguments, option) is not None:
+            raise ParameterError(f"--{option} is for an arm; {shown(arguments.urdf)} is a Stewart platform")
     if arguments.language != "c":
         raise ParameterError(f"--language {arguments.language}: a machine is written as c")
     platform = platform_of(arguments.urdf, text)
     data = read_bytes(arguments.urdf, "machine file") if text is None else text
     origin = "standard input" if arguments.urdf == "-" else Path(arguments.urdf).name
-    name = identifier(arguments.name or platform.machine.name)
     source = f"{origin}, SHA-256 {hashlib.sha256(data).hexdigest()}"
+    if arguments.ros2_control:
+        return _write_leg_package(arguments, platform.machine, source)
+    name = identifier(arguments.name or platform.machine.name)
     if arguments.cmake:
         texts = package_files(platform.machine, name, source, arguments.license)
     else:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from xml.sax.saxutils import quoteattr
 
 from robot_dynamics.errors import ModelError
 
 _JOINT = """    <joint name={name}>
-{commands}      <state_interface name="position"><param name="initial_value">0.0</param></state_interface>
+{commands}      <state_interface name="position"><param name="initial_value">{start}</param></state_interface>
       <state_interface name="velocity"><param name="initial_value">0.0</param></state_interface>
     </joint>
 """
@@ -27,13 +27,13 @@ _DIRECTIONS = re.compile("[\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
 
 def with_simulated_hardware(
-    urdf: bytes, joints: Sequence[str], plugin: str, interfaces: Sequence[str] = ("effort",)
+    urdf: bytes, joints: Mapping[str, float], plugin: str, interfaces: Sequence[str] = ("effort",)
 ) -> str:
     """The text of a description; where it names no hardware for ros2_control, the model is added as such.
 
     Args:
         urdf: the description.
-        joints: of the arm.
+        joints: of the arm, and where each begins [rad or m].
         plugin: that simulates it.
         interfaces: command interfaces of every joint.
 
@@ -53,7 +53,10 @@ def with_simulated_hardware(
     system = _SYSTEM.format(
         plugin=plugin,
         gains=_GAINS if "position" in interfaces else "",
-        joints="".join(_JOINT.format(name=quoteattr(name), commands=commands) for name in joints),
+        joints="".join(
+            _JOINT.format(name=quoteattr(name), commands=commands, start=start)
+            for name, start in joints.items()
+        ),
     )
     return text[:end] + _without_directions(system) + text[end:]
 

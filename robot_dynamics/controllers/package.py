@@ -27,6 +27,8 @@ from robot_dynamics.model.driver_profile import DriverProfile
 from robot_dynamics.parameters import Description, describe
 from robot_dynamics.spatial import Array
 
+MAINTAINER = "robot_dynamics maintainers", "maintainers@robot-dynamics.example"
+"""Name and address where no other is given."""
 WHOLE = "joint_trajectory_controller"
 """Trajectory controller of all joints; the others have the name of their tip before it."""
 TEMPLATES = (
@@ -67,7 +69,7 @@ class ControllerPackage:
     source: str
     driver: DriverProfile | None = None
     parameters: Mapping[str, Any] = field(default_factory=dict)
-    maintainer: tuple[str, str] = ("robot_dynamics maintainers", "maintainers@robot-dynamics.example")
+    maintainer: tuple[str, str] = MAINTAINER
     frame: str | None = None
 
     def __post_init__(self) -> None:
@@ -83,11 +85,7 @@ class ControllerPackage:
             self.driver.friction_left(self.chain.joint_names)
             if self.driver.carries_weight:
                 object.__setattr__(self, "gravity", np.zeros(3))
-        if not re.fullmatch(r"[a-z](?!.*__)[a-z0-9_]+", self.name):
-            raise ParameterError(
-                f"{quoted(self.name)} cannot be the name of a ROS package, which is made of lower-case"
-                " letters, digits and single underscores, and begins with a letter; --name gives another one"
-            )
+        check_package_name(self.name)
 
     def files(self) -> Mapping[str, str]:
         """The texts of all files by their paths in the package."""
@@ -95,7 +93,7 @@ class ControllerPackage:
         notice = [f"Robot: {self.chain.name}, from link {self.chain.root} to {tips}.",
                   f"Source: {self.source}."]  # fmt: skip
         frame = (self.frame or self._tips[0]) if len(self._tips) == 1 else None
-        kernels = kernel_sources(self.chain, self.name, [_comment(line) for line in notice], frame)
+        kernels = kernel_sources(self.chain, self.name, [comment(line) for line in notice], frame)
         return {
             **self._filled(),
             **{f"src/core/{name}": text for name, text in core_sources().items()},
@@ -104,7 +102,7 @@ class ControllerPackage:
             "config/moveit_controllers.yaml": moveit_controllers(self._groups, WHOLE),
             "src/parameters.yaml": parameter_file(self._descriptions, self.name),
             "urdf/robot.urdf": with_simulated_hardware(
-                self.urdf, self.chain.joint_names, f"{self.name}/SimulatedArm", self._interfaces
+                self.urdf, self._start, f"{self.name}/SimulatedArm", self._interfaces
             ),
         }
 
@@ -145,13 +143,20 @@ class ControllerPackage:
         """Command interfaces of every joint."""
         return self.driver.command.interfaces if self.driver else ("effort",)
 
+    @property
+    def _start(self) -> dict[str, float]:
+        """Where each joint of the simulated arm begins: at zero, or at the limit next to it [rad or m]."""
+        limits = [self.chain.driving_joint(j).limits for j in range(self.chain.dof)]
+        start = (float(np.clip(0.0, limit.lower, limit.upper)) for limit in limits)
+        return dict(zip(self.chain.joint_names, start, strict=True))
+
     def _filled(self) -> dict[str, str]:
         mode = "feedforward" if self.driver and self.driver.command.drive_loop else "computed_torque"
         values = {
             "PACKAGE": self.name,
             "GUARD": self.name.upper(),
-            "ROBOT": _comment(self.chain.name),
-            "SOURCE": _comment(self.source),
+            "ROBOT": comment(self.chain.name),
+            "SOURCE": comment(self.source),
             "PARAMETERS": "".join(_parameter_lines({"kp": (100.0,), "kv": (20.0,), **self.parameters})),
             "MAINTAINER": escape(self.maintainer[0]),
             "EMAIL": escape(self.maintainer[1], {'"': "&quot;"}),
@@ -167,13 +172,13 @@ class ControllerPackage:
             "RATE": f"{self.driver.rate:.0f}" if self.driver and self.driver.rate else "1000",
             "MODE": self.parameters.get("mode", mode),
             "MODEL_PARAMETERS": json.dumps(model_parameters())[1:-1],
-            "DRIVER": f" on {_comment(self.driver.title)}" if self.driver else "",
+            "DRIVER": f" on {comment(self.driver.title)}" if self.driver else "",
             **model_values(self.chain, self.gravity, self.urdf, self.driver),
         }
         values = {key: value.replace("@PACKAGE@", self.name) for key, value in values.items()}
         root = files("robot_dynamics.controllers").joinpath("templates")
         texts = {path: root.joinpath(f"{path}.in").read_text(encoding="utf-8") for path in TEMPLATES}
-        return {path.replace("PACKAGE", self.name): _fill(text, values) for path, text in texts.items()}
+        return {path.replace("PACKAGE", self.name): filled(text, values) for path, text in texts.items()}
 
 
 def model_parameters() -> list[str]:
@@ -233,10 +238,20 @@ def _constraints(chain: KinematicChain, joint: int) -> str:
     return f"      {json.dumps(moved.name)}: {{trajectory: {trajectory}, goal: {goal}}}\n"
 
 
-def _fill(text: str, values: Mapping[str, str]) -> str:
+def check_package_name(name: str) -> None:
+    """ParameterError where a package cannot have the name."""
+    if not re.fullmatch(r"[a-z](?!.*__)[a-z0-9_]+", name):
+        raise ParameterError(
+            f"{quoted(name)} cannot be the name of a ROS package, which is made of lower-case"
+            " letters, digits and single underscores, and begins with a letter; --name gives another one"
+        )
+
+
+def filled(text: str, values: Mapping[str, str]) -> str:
+    """A template with the values of its placeholders."""
     return re.sub(r"@([A-Z_]+)@", lambda match: values[match[1]], text)
 
 
-def _comment(text: str) -> str:
+def comment(text: str) -> str:
     """``text`` as one line that ends no comment and is no markup."""
     return re.sub(r"[^\w .,:;()+=-]", "_", text)

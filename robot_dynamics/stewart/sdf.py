@@ -104,11 +104,20 @@ def sdf(machine: Machine, controllers: Controllers | None = None) -> str:
     return _document_text(root)
 
 
-def actuator_description(machine: Machine) -> str:
+def actuator_description(
+    machine: Machine,
+    plugin: str = "gz_ros2_control/GazeboSimSystem",
+    commands: Sequence[str] = ("effort",),
+) -> str:
     """URDF with the six prismatic joints and their ros2_control block, for the controller manager.
 
     It serves ros2_control alone, which asks for a description on ``robot_description``: a tree of links
     cannot show the platform, so its frames mean nothing.
+
+    Args:
+        machine: the platform.
+        plugin: hardware of ros2_control.
+        commands: command interfaces of every leg.
     """
     lengths = home_lengths(machine)
     robot = ElementTree.Element("robot", name=machine.name)
@@ -122,10 +131,11 @@ def actuator_description(machine: Machine) -> str:
         _add(joint, "axis", xyz=_numbers_text(direction))
         _add(joint, "limit", **{name: _number_text(value) for name, value in _limits(leg, length).items()})
     control = _add(robot, "ros2_control", name=machine.name, type="system")
-    _texts(_add(control, "hardware"), plugin="gz_ros2_control/GazeboSimSystem")
+    _texts(_add(control, "hardware"), plugin=plugin)
     for leg in machine.legs:
         joint = _add(control, "joint", name=leg.name)
-        _add(joint, "command_interface", name="effort")
+        for command in commands:
+            _add(joint, "command_interface", name=command)
         for state in ("position", "velocity", "effort"):
             _add(joint, "state_interface", name=state)
     return _document_text(robot)

@@ -6,6 +6,7 @@ Its wrappers are compiled and run where ROS is; docs/ros2_control.md says on whi
 import re
 import shutil
 import subprocess
+import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
 import numpy as np
@@ -661,9 +662,24 @@ def test_a_description_with_hardware_of_its_own_stays_as_it_is(tmp_path):
     assert Path(tmp_path / "own_arm/LICENSE").is_file()
 
 
+def test_the_simulated_arm_begins_within_its_limits(tmp_path):
+    """At zero, or at the limit next to it."""
+    chain = load_urdf(PUMA)
+    limit = f'lower="{chain.driving_joint(1).limits.lower!r}"'
+    own = PUMA.read_text()
+    assert own.count(limit) == 1
+    (tmp_path / "own.urdf").write_text(own.replace(limit, 'lower="0.3"'))
+    folder = tmp_path / "own_arm"
+    assert main(["generate", str(tmp_path / "own.urdf"), "--ros2-control", "-o", str(folder)]) == 0
+    system = ElementTree.parse(folder / "urdf/robot.urdf").getroot().find("ros2_control")
+    starts = [joint.find("state_interface/param").text for joint in system.findall("joint")]
+    assert [float(start) for start in starts] == [0.0, 0.3, 0.0, 0.0, 0.0, 0.0]
+
+
 def test_marks_of_writing_direction_are_references_in_the_copy():
     told = '<robot name="a\u202eb"><!-- \u2066 --><ros2_control name="mine"/></robot>'
-    copy = with_simulated_hardware(told.encode(), (), "none")
+    copy = with_simulated_hardware(told.encode(), {}, "none")
     assert copy == '<robot name="a&#x202e;b"><!-- &#x2066; --><ros2_control name="mine"/></robot>'
-    added = with_simulated_hardware(b"<robot></robot>", ("j\u202e",), "none")
+    added = with_simulated_hardware(b"<robot></robot>", {"j\u202e": -0.07}, "none")
     assert '<joint name="j&#x202e;">' in added
+    assert '<state_interface name="position"><param name="initial_value">-0.07</param>' in added
