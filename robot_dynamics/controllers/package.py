@@ -145,7 +145,7 @@ class ControllerPackage:
 
     @property
     def _start(self) -> dict[str, float]:
-        """Where each joint of the simulated arm begins: at zero, or at the limit next to it [rad or m]."""
+        """Start of each joint of the simulated arm: zero, or the limit next to it [rad or m]."""
         limits = [self.chain.driving_joint(j).limits for j in range(self.chain.dof)]
         start = (float(np.clip(0.0, limit.lower, limit.upper)) for limit in limits)
         return dict(zip(self.chain.joint_names, start, strict=True))
