@@ -73,7 +73,7 @@ def test_clocks_of_computers_that_disagree_are_named(tmp_path):
     node = controller(**UNSUPERVISED)
     simulator = NodeProcess("simulator", given, environment=clock.environment)
     with clock.ahead(3600), peer_with(node, simulator) as peer:
-        hour = r"3(599\.\d+|600(\.\d+)?) s"
+        hour = r"3[56]\d\d(\.\d+)? s"
         node.wait_for_output(f"joint states are stamped {hour} ahead of this computer's clock: synchronise")
         send = peer.publisher(JointTrajectory, f"{NODE}/joint_trajectory", qos.TRAJECTORY)
         point = JointTrajectoryPoint(positions=PLACE)
