@@ -346,10 +346,12 @@ class Robot:
         if not self.alone:
             return
         services = ["hold", "reset_fault"] + (["emergency_stop", "park", "unpark"] if self.braked else [])
-        service = self.run.random.choice(services)
+        service, before = self.run.random.choice(services), self.unparked
         if service == "unpark":
             self.unparked, self.caused = True, time.monotonic() + QUIET  # from its park pose it goes home
         answer = self.run.peer.call(Trigger, f"{self.node}/{service}")
+        if service == "unpark" and not answer.success:
+            self.unparked = before
         if service == "emergency_stop" and answer.success:
             self.stopped, self.unparked, self.caused = False, False, time.monotonic()
             self.run.wait(2.0)  # it comes to rest, and the brakes engage

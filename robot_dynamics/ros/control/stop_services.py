@@ -121,8 +121,11 @@ class StopServices(Generic[C]):
         if controller is not None:
             controller.emergency_stop()
             self.look()
+        remedy = (
+            "~/reset_fault, then ~/unpark" if controller is not None and controller.latched else "~/unpark"
+        )
         self._node.get_logger().error(
-            f"{reason}: emergency stop{self._controller_node.active_trajectory.dropped()}; call ~/unpark"
+            f"{reason}: emergency stop{self._controller_node.active_trajectory.dropped()}; call {remedy}"
         )
 
     def _support(self, reason: str) -> None:
