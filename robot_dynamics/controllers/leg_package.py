@@ -17,6 +17,7 @@ from robot_dynamics.stewart.sdf import actuator_description, home_lengths
 
 TEMPLATES = (
     "CMakeLists.txt", "README.md", "package.xml", "controller_plugin.xml", "config/controllers.yaml",
+    "config/stewart_platform.yaml",
     "launch/legs.launch.py", "include/PACKAGE/leg_setpoints.hpp",
     "include/PACKAGE/leg_setpoint_controller.hpp", "src/leg_setpoint_controller.cpp",
     "src/leg_parameters.yaml",
@@ -73,6 +74,7 @@ class LegPackage:
             "EMAIL": escape(self.maintainer[1], {'"': "&quot;"}),
             "LEGS": ", ".join(f'"{name}"' for name in names),
             "JOINTS": ", ".join(f'"{name}"' for name in names),
+            "HOME": _numbers(home),
             "SHORTEST": _numbers([leg.shortest for leg in legs] - home),
             "LONGEST": _numbers([leg.longest for leg in legs] - home),
             "SPEEDS": _numbers(np.array([leg.speed for leg in legs])),

@@ -495,6 +495,55 @@ int main()
 """
 
 
+CHANGE_PROGRAM = """
+#include <cstdio>
+#include "puma_controllers/settings.hpp"
+using namespace puma_controllers;
+int main()
+{
+  const Parameters p;
+  const auto before = make_settings(p, nullptr);
+  Vector stretched{};
+  const auto change = [&](Parameters changed) {
+    try {
+      check_change(*before, *make_settings(changed, before.get()), 1e-3, stretched.data());
+      std::puts("taken");
+    } catch (const std::exception & error) {
+      std::puts(error.what());
+    }
+  };
+  for (const double mass : {2.0, 500.0}) {
+    Parameters changed = p;
+    changed.payload_mass = mass;
+    change(changed);
+  }
+  for (const double kp : {90.0, 1e6}) {
+    Parameters changed = p;
+    changed.kp = {kp};
+    change(changed);
+  }
+}
+"""
+
+
+def test_a_payload_that_no_effort_carries_is_refused_live(package, core, tmp_path):
+    (tmp_path / "change.cpp").write_text(CHANGE_PROGRAM, encoding="utf-8")
+    for source in (package / "src/model").glob("*.c"):
+        command = ["cc", "-O0", "-std=gnu11", "-c", source, "-o", tmp_path / f"{source.stem}.o"]
+        subprocess.run(command, check=True, timeout=PATIENCE)
+    objects = [*core, *tmp_path.glob("*.o")]
+    includes = [f"-I{package / 'include'}", f"-I{package / 'src'}"]
+    command = ["c++", "-std=c++17", *includes, tmp_path / "change.cpp", *objects, "-o", tmp_path / "change"]
+    subprocess.run([*command, "-lm"], check=True, timeout=PATIENCE)
+    done = subprocess.run([tmp_path / "change"], check=True, capture_output=True, text=True)
+    light, heavy, low, high = done.stdout.splitlines()
+    assert light == low == "taken"
+    assert re.match(
+        "by this model joint2 needs .* to hold the arm at rest here, but its limit is 186.4", heavy
+    )
+    assert re.match("parameter 'kp' is 1e.06 for joint1: with a state every 1 ms at most", high)
+
+
 @pytest.mark.long
 def test_links_have_the_prefix_of_the_joints(package, tmp_path):
     """A prefix in front; the same with a model that has another prefix of its own; joints named otherwise."""

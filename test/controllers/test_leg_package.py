@@ -11,6 +11,8 @@ from patience import PATIENCE
 from robot_dynamics.cli.main import main
 from robot_dynamics.control.core.library import doubles, load_core
 from robot_dynamics.resources import resource
+from robot_dynamics.stewart.platform import load
+from robot_dynamics.stewart.sdf import home_lengths
 
 MACHINE = resource("config/stewart_demo.yaml")
 PERIOD, TIMEOUT, DECELERATION, LOST = 1e-3, 0.02, 8.0, 200
@@ -146,6 +148,8 @@ def test_the_package_has_what_ros2_control_looks_for(package):
     controllers = yaml.safe_load((package / "config/controllers.yaml").read_text())
     own = controllers["leg_setpoint_controller"]["ros__parameters"]
     assert set(own) == set(parameters)
+    node = yaml.safe_load((package / "config/stewart_platform.yaml").read_text())["stewart_platform"]
+    assert node["ros__parameters"]["zero_lengths"] == home_lengths(load(MACHINE).machine).tolist()
     assert parameters["stop_deceleration"]["default_value"] == own["stop_deceleration"] == DECELERATION
     robot = ElementTree.parse(package / "urdf/legs.urdf").getroot()
     joints = robot.find("ros2_control").findall("joint")
