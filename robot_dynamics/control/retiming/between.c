@@ -129,6 +129,9 @@ static int rd_may_be_fast(const struct rd_retiming *r, const struct rd_rows *w, 
         const rd_four a = v0 * p, e = v1 * t, b = a + quarter * (u * p + x * FOUR(r->qpp, left));
         const rd_four d = e - quarter * (u * t + y * FOUR(r->qpp, right));
         const rd_four c = over * (FOUR(r->q, right) - FOUR(r->q, left)) - a - b - d - e;
+        if (!rd_any((a > free) | (a < -free) | (b > free) | (b < -free) | (c > free) | (c < -free) | (d > free) | (d < -free) |
+                    (e > free) | (e < -free)))
+            continue;
         /* The numbers of both halves are nearer to it. */
         const rd_four ab = 0.5 * (a + b), bc = 0.5 * (b + c), cd = 0.5 * (c + d), de = 0.5 * (d + e);
         const rd_four f = 0.5 * (ab + bc), g = 0.5 * (bc + cd), k = 0.5 * (cd + de), l = 0.5 * (f + g), o = 0.5 * (g + k);

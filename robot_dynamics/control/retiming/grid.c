@@ -324,21 +324,22 @@ int rd_retime_spline(const struct rd_retiming *r, double *times, double *coeffic
     for (int i = 0; i + 1 < r->points; i++) {
         const double x = r->x[i], y = r->x[i + 1], h = rd_interval(r, i), hh = h * h, hv = h * sqrt(x), hw = h * sqrt(y);
         const double hu = hh * rd_bend_at(r, i, i), hz = hh * rd_bend_at(r, i, i + 1), hx = hh * x, hy = hh * y;
-        double *restrict out = coefficients + (size_t)i * 6 * n;
-        const double *restrict q = r->q + (size_t)i * n, *restrict qp = r->qp + (size_t)i * n, *restrict qpp = r->qpp + (size_t)i * n;
+        double *out = coefficients + (size_t)i * 6 * n;
+        const double *q = r->q + (size_t)i * n, *qp = r->qp + (size_t)i * n, *qpp = r->qpp + (size_t)i * n;
         times[i + 1] = times[i] + h;
         if (!(isfinite(h) && times[i + 1] > times[i]))
             return 0;
-        for (int j = 0; j < n; j++) {
-            const double p0 = q[j], v0 = hv * qp[j], a0 = hu * qp[j] + hx * qpp[j];
-            const double p1 = q[n + j], v1 = hw * qp[n + j], a1 = hz * qp[n + j] + hy * qpp[n + j];
-            const double e = p1 - p0 - v0 - 0.5 * a0, f = v1 - v0 - a0, g = a1 - a0;
-            out[j] = p0;
-            out[n + j] = v0;
-            out[2 * n + j] = 0.5 * a0;
-            out[3 * n + j] = 10.0 * e - 4.0 * f + 0.5 * g;
-            out[4 * n + j] = -15.0 * e + 7.0 * f - g;
-            out[5 * n + j] = 6.0 * e - 3.0 * f + 0.5 * g;
+        /* The last group first: what it writes beyond a row is written again. */
+        for (int j = (n - 1) / 4 * 4; j >= 0; j -= 4) {
+            const rd_four p0 = FOUR(q, j), v0 = hv * FOUR(qp, j), a0 = hu * FOUR(qp, j) + hx * FOUR(qpp, j);
+            const rd_four p1 = FOUR(q, n + j), v1 = hw * FOUR(qp, n + j), a1 = hz * FOUR(qp, n + j) + hy * FOUR(qpp, n + j);
+            const rd_four e = p1 - p0 - v0 - 0.5 * a0, f = v1 - v0 - a0, g = a1 - a0;
+            FOUR(out, j) = p0;
+            FOUR(out, n + j) = v0;
+            FOUR(out, 2 * n + j) = 0.5 * a0;
+            FOUR(out, 3 * n + j) = 10.0 * e - 4.0 * f + 0.5 * g;
+            FOUR(out, 4 * n + j) = -15.0 * e + 7.0 * f - g;
+            FOUR(out, 5 * n + j) = 6.0 * e - 3.0 * f + 0.5 * g;
         }
     }
     return 1;

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -85,17 +86,24 @@ class DrivenModel:
         rigid = self.links.inverse_dynamics(q, qd, qdd)
         return np.asarray(rigid + self.rotor_inertia * qdd + law.effort(qd, load=rigid))
 
+    @cached_property
+    def _compiled(self) -> tuple[Any, Sequence[Array]] | None:
+        """The kernel of compiled dynamics and its constant inputs."""
+        if isinstance(self.links, CompiledDynamics):
+            evaluator = self.links.evaluator("inverse_dynamics")
+            kernel = evaluator.kernel()
+            if isinstance(kernel, NativeKernel):
+                return ffi().cast("rd_efforts", kernel.batch_address), evaluator.constants
+        return None
+
     def kernel(self) -> tuple[Any, Sequence[Array], list[BaseException]]:
         """``rd_efforts``, its constant inputs, and the errors that it has met; to be kept while it is called.
 
         Compiled dynamics are called as they are. Any other model is called through Python.
         """
+        if self._compiled is not None:
+            return *self._compiled, []
         failures: list[BaseException] = []
-        if isinstance(self.links, CompiledDynamics):
-            evaluator = self.links.evaluator("inverse_dynamics")
-            kernel = evaluator.kernel()
-            if isinstance(kernel, NativeKernel):
-                return ffi().cast("rd_efforts", kernel.batch_address), evaluator.constants, failures
         count = self.chain.dof
 
         def call(rows: int, given: Any, out: Any) -> int:

@@ -422,7 +422,7 @@ int rd_retime(struct rd_retiming *r)
     const size_t capacity = (size_t)r->capacity;
     w.knot = calloc(7 * capacity, 1);
     w.odd = calloc((size_t)r->joints + 1, 1);
-    w.velocity = malloc((2 * (size_t)r->joints + 4) * sizeof *w.velocity);
+    w.velocity = malloc((2 * (size_t)r->joints + 8) * sizeof *w.velocity);
     w.joint = malloc((2 * (size_t)r->joints + 4) * sizeof *w.joint);
     w.limit = malloc((2 * (size_t)r->joints + 4) * sizeof *w.limit);
     double *sets = malloc((4 * capacity + 12 * ((size_t)r->joints + 2)) * sizeof *sets);
@@ -432,8 +432,8 @@ int rd_retime(struct rd_retiming *r)
         w.slowness = w.velocity + r->joints + 4;
         for (int j = 0; j < r->joints + 4; j++)
             w.velocity[j] = j < r->joints ? r->velocity[j] : INFINITY;
-        for (int j = 0; j < r->joints; j++)
-            w.slowness[j] = 1.0 / r->velocity[j];
+        for (int j = 0; j < r->joints + 4; j++)
+            w.slowness[j] = 1.0 / w.velocity[j];
         w.coarse = w.knot + capacity, w.estimates = w.coarse + capacity, w.tries = w.estimates + capacity;
         w.kept = w.tries + capacity, w.open = w.kept + capacity, w.dirty = w.open + capacity;
         w.seen = sets + 2 * capacity + 12 * ((size_t)r->joints + 2), w.checked = w.seen + capacity;

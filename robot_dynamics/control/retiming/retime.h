@@ -71,6 +71,7 @@ struct rd_retiming {
 };
 
 int rd_retime(struct rd_retiming *r);
+/* times (points), coefficients (points - 1, 6, joints) and three more numbers. */
 int rd_retime_spline(const struct rd_retiming *r, double *times, double *coefficients);
 /* end of API */
 
@@ -103,6 +104,7 @@ struct rd_rows {
     double spare;      /* the same of margins that are seen to be too small; grows with each solution */
     int any_odd;       /* whether any row is */
     int dry;           /* whether no joint has friction */
+    int plain;         /* whether rows are those of the joints' efforts, in their order */
 };
 
 /* Four numbers at once, wherever they lie. */

@@ -271,28 +271,32 @@ class _Problem:
                 self.driven.rotor_inertia,
                 self.driven.friction,
                 self.load_friction,
-                self.limits["velocity"],
-                self.limits["acceleration"],
-                self.limits["effort"],
-                self.limits["effort_rate"],
+                *self.limits.values(),
             )
         ]
         at = [_at(array) for array in kept]
+        bounds = dict(zip(self.limits, at[5:], strict=True))
         inputs = declared.new("double *[]", [_at(array) for array in constants] or 1)
         problem = declared.new("struct rd_retiming *")
         problem.joints, problem.segments = self.joints, len(self.spline.times) - 1
         problem.knots, problem.coefficients, problem.rotor, problem.friction, problem.load_friction = at[:5]
-        problem.velocity, problem.acceleration, problem.effort = at[5:8]
-        if np.isfinite(self.limits["effort_rate"]).any():
-            problem.rate, problem.variant = at[8], self.variant
+        problem.velocity, problem.acceleration = bounds["velocity"], bounds["acceleration"]
+        problem.effort = bounds["effort"]
+        if self.limits["effort_rate"].min() < np.inf:
+            problem.rate, problem.variant = bounds["effort_rate"], self.variant
         problem.efforts, problem.constants, problem.constant = efforts, len(constants), inputs
         problem.start, problem.end, problem.cap = *ends, cap
         problem.intervals, problem.least, problem.rounds = self.intervals, self.least, ROUNDS
         problem.capacity, problem.refinements = self.capacity, REFINEMENTS
         problem.solutions = SOLUTIONS
-        problem.q, problem.qp, problem.qpp, problem.a, problem.b, problem.c = map(_at, self.rows)
-        problem.s, problem.x, problem.share, problem.u, problem.h = map(_at, self.columns)
-        problem.kind, problem.joint = (declared.from_buffer(_types()[1], codes) for codes in self.codes)
+        rows, columns, size = _at(self.rows), _at(self.columns), self.rows[0].size
+        problem.q, problem.qp, problem.qpp = rows, rows + size, rows + 2 * size
+        problem.a, problem.b, problem.c = rows + 3 * size, rows + 4 * size, rows + 5 * size
+        size = self.capacity
+        problem.s, problem.x, problem.share = columns, columns + size, columns + 2 * size
+        problem.u, problem.h = columns + 3 * size, columns + 4 * size
+        codes = declared.from_buffer(_types()[1], self.codes)
+        problem.kind, problem.joint = codes, codes + size
         code = library.rd_retime(problem)
         if failures:
             raise failures[0]
@@ -303,8 +307,9 @@ class _Problem:
     def _result(self, problem: Any, library: Any) -> Retimed:
         points = problem.points
         times = np.empty(points)
-        coefficients = np.empty((points - 1, 6, self.joints))
-        if not library.rd_retime_spline(problem, _at(times), _at(coefficients)):
+        room = np.empty((points - 1) * 6 * self.joints + 3)  # it writes in groups of four
+        coefficients = room[:-3].reshape(points - 1, 6, self.joints)
+        if not library.rd_retime_spline(problem, _at(times), _at(room)):
             raise TrajectoryError("the path has places at which nothing moves, not even its parameter")
         q, qp, qpp = (self.rows[k, :points] for k in range(3))
         s, x, share = (self.columns[k, :points] for k in range(3))
@@ -390,6 +395,8 @@ def _limits(limits: Any) -> PathLimits:
 
 def _load_friction(given: Any, count: int) -> Array:
     """(n,), or one number."""
+    if type(given) is float and 0.0 <= given < 1.0:
+        return np.full(1, given)
     values = real_array("load_friction", given, ParameterError)
     if values.shape not in ((), (1,), (count,)) or not ((values >= 0.0) & (values < 1.0)).all():
         raise ParameterError(
@@ -438,11 +445,15 @@ def _path(path: Any, joints: int, names: tuple[str, ...]) -> tuple[QuinticSpline
             shape = spline.coefficients.shape
             raise TrajectoryError(f"the path's coefficients have shape {shape}; expected (K, 6, {joints})")
         check_count(len(spline.times))
-        if not (np.isfinite(spline.coefficients).all() and np.isfinite(spline.times).all()):
+        # A sum is faster than to look at every number; it may be infinite where none is.
+        whole = spline.coefficients.sum() + spline.times.sum()
+        if not (
+            np.isfinite(whole) or (np.isfinite(spline.coefficients).all() and np.isfinite(spline.times).all())
+        ):
             raise TrajectoryError("the path has coefficients or times that are not finite")
-        if not (np.diff(spline.times) > 0.0).all():
+        if not (spline.times[1:] > spline.times[:-1]).all():
             raise TrajectoryError("the path's times must increase strictly")
-        if not (spline.coefficients[:, 1:] != 0.0).any():
+        if not spline.coefficients[:, 1:].any():
             raise TrajectoryError("the path stands still: there is nothing to retime")
         return spline, True
     return through(path, names), False

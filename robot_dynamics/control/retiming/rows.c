@@ -73,7 +73,9 @@ static int rd_fill_rows(const struct rd_retiming *r, struct rd_rows *w)
             FOUR(w->lower, to + k) = -FOUR(w->upper, to + k);
             FOUR(w->speed, to + k) = FOUR(w->drag, to + k) = FOUR(w->push, to + k) = (rd_four){0.0, 0.0, 0.0, 0.0};
         }
-        for (int k = 0; k < m; k++) {
+        for (int k = 0; k < m && w->plain; k += 4)
+            FOUR(wa, k) = FOUR(a, k), FOUR(wb, k) = FOUR(b, k), FOUR(wc, k) = FOUR(c, k);
+        for (int k = w->plain ? n : 0; k < m; k++) {
             const int j = w->joint[k], effort = k < e;
             wa[k] = j < 0 ? 0.0 : effort ? a[j] : here[j];
             wb[k] = j < 0 ? 0.0 : effort ? b[j] : bow[j];
@@ -130,6 +132,7 @@ static int rd_prepare(const struct rd_retiming *r, struct rd_rows *w)
         if (p[0] != 0.0 || p[1] != 0.0 || p[2] != 0.0 || w->odd[k])
             w->dry = 0;
     }
+    w->plain = w->count == n && w->efforts == n;
     /* Whole groups of four; rows beside the limits' bound nothing. */
     for (; w->count % 4 != 0; w->count++)
         w->joint[w->count] = -1, w->limit[w->count] = 1.0;
@@ -205,7 +208,7 @@ static int rd_row_margins(const struct rd_retiming *r, struct rd_rows *w, int i)
                            drag * FOUR(w->speed, at + m) * ry;
         const rd_mask far = (g0 > limit) | (g0 < -limit) | (g1 > limit) | (g1 < -limit);
         near |= far;
-        for (int lane = 0; lane < 4 && k < RD_FLAGS; lane++)
+        for (int lane = 0; lane < 4 && k < RD_FLAGS && rd_any(far); lane++)
             flags |= (unsigned long long)(far[lane] & 1) << (k + lane);
     }
     w->near[i] = 1;
@@ -357,12 +360,12 @@ int rd_retime_margins(const struct rd_retiming *r, struct rd_rows *w)
     return changed;
 }
 
-/* Largest share that rows of group k use at point i, and their lane; friction as in interval `behind`. */
-static int rd_largest_of(const struct rd_retiming *r, const struct rd_rows *w, int i, int behind, int k, double u,
-                         double *share)
+/* Shares that rows of group k use at point i; friction as in interval `behind`. */
+static inline rd_four rd_used(const struct rd_retiming *r, const struct rd_rows *w, int i, int behind, int k, double u,
+                              double v)
 {
     const size_t at = (size_t)i * w->count + k, of = (size_t)behind * w->count + k;
-    const double x = r->x[i], v = sqrt(x);
+    const double x = r->x[i];
     const rd_four rate = FOUR(w->speed, at) * v, push = FOUR(w->push, of), limit = FOUR(w->limit, k);
     const rd_four load = FOUR(w->a, at) * u + FOUR(w->b, at) * x + FOUR(w->c, at);
     rd_four tau = load + push + FOUR(w->drag, of) * rate;
@@ -373,12 +376,7 @@ static int rd_largest_of(const struct rd_retiming *r, const struct rd_rows *w, i
                 tau[lane] = load[lane] + r->load_friction[j] * fabs(load[lane]) * sign +
                             rd_friction_at(r->friction + 5 * j, rate[lane], sign);
         }
-    const rd_four used = rd_chosen(tau > -tau, tau, -tau) / limit;
-    int largest = -1;
-    for (int lane = 0; lane < 4; lane++)
-        if (used[lane] > *share)
-            *share = used[lane], largest = lane;
-    return largest;
+    return rd_chosen(tau > -tau, tau, -tau) / limit;
 }
 
 void rd_retime_shares(const struct rd_retiming *r, const struct rd_rows *w)
@@ -388,17 +386,28 @@ void rd_retime_shares(const struct rd_retiming *r, const struct rd_rows *w)
         const int k0 = i + 1 == r->points ? i - 1 : i;
         const double v = sqrt(r->x[i]), u = (r->x[k0 + 1] - r->x[k0]) / (2.0 * (r->s[k0 + 1] - r->s[k0]));
         const double *rate = r->qp + (size_t)i * n;
-        r->share[i] = isfinite(r->cap) ? sqrt(r->x[i] / r->cap) : 0.0;
-        r->kind[i] = RD_BY_CAP, r->joint[i] = -1;
-        for (int k = 0; k < m; k += 4) {
-            const int lane = rd_largest_of(r, w, i, k0, k, u, &r->share[i]);
-            if (lane >= 0)
-                r->kind[i] = k + lane < e ? RD_BY_EFFORT : RD_BY_ACCELERATION, r->joint[i] = w->joint[k + lane];
+        const double least = isfinite(r->cap) ? sqrt(r->x[i] / r->cap) : 0.0;
+        /* Rows first, then velocities behind them: the largest of each lane, and where it is. */
+        rd_four most = {least, least, least, least}, place = {-1.0, -1.0, -1.0, -1.0};
+        for (int k = 0; k < m + n; k += 4) {
+            rd_four used;
+            if (k < m)
+                used = rd_used(r, w, i, k0, k, u, v);
+            else {
+                const rd_four way = v * FOUR(rate, k - m) * FOUR(w->slowness, k - m);
+                used = rd_chosen(way > -way, way, -way);
+            }
+            const rd_mask larger = used > most;
+            const rd_four here = {k, k, k, k};
+            most = rd_chosen(larger, used, most), place = rd_chosen(larger, here, place);
         }
-        for (int j = 0; j < n; j++) {
-            const double used = fabs(rate[j]) * w->slowness[j] * v;
-            if (used > r->share[i])
-                r->share[i] = used, r->kind[i] = RD_BY_VELOCITY, r->joint[i] = j;
-        }
+        int lane = 0;
+        for (int k = 1; k < 4; k++)
+            if (most[k] > most[lane])
+                lane = k;
+        const int k = (int)place[lane] + lane, none = place[lane] < 0.0;
+        r->share[i] = most[lane];
+        r->kind[i] = none ? RD_BY_CAP : k < e ? RD_BY_EFFORT : k < m ? RD_BY_ACCELERATION : RD_BY_VELOCITY;
+        r->joint[i] = none ? -1 : k < m ? w->joint[k] : k - m;
     }
 }

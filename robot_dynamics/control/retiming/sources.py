@@ -11,7 +11,7 @@ SOURCES = (
     *("retime.h", "rate.h", "grid.c", "rows.c", "between.c"),
     *("rate.c", "rate_check.c", "rated.c", "profile.c"),
 )
-FLAGS = ("-std=gnu11", "-O3")
+FLAGS = ("-std=gnu11", "-O3", "-fno-semantic-interposition", "-fno-math-errno")
 WIDE = (*FLAGS, "-mavx2", "-mfma")
 """For processors with four numbers in a register: rows come in groups of four."""
 
