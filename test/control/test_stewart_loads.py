@@ -4,13 +4,17 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from motion_base import desktop, lengths_at, motion_base
+from motion_base import desktop, lengths_at, motion_base, platform_mappings
+from stop_rigs import PlatformRig
 
+from robot_dynamics import stewart
 from robot_dynamics.control.protocol import Phase
 from robot_dynamics.control.stewart.controller import StewartController
+from robot_dynamics.control.stewart.operating_modes import OperatingMode
 from robot_dynamics.control.stewart.parameters import StewartParameters
 from robot_dynamics.control.stewart.platform_model import loaded
-from robot_dynamics.errors import ParameterError
+from robot_dynamics.control.stewart.trajectory import PoseWaypoint
+from robot_dynamics.errors import ParameterError, SingularityError
 from robot_dynamics.model.chain import RigidBody
 from robot_dynamics.stewart import StewartPlatform
 from robot_dynamics.stewart.orientation import quaternion_from_rotation, rotation_from_vector
@@ -295,3 +299,31 @@ def test_forces_without_feedback_are_watched(base):
     assert held.control.phase is Phase.PROTECTIVE_STOP
     assert away < 0.05
     assert fastest < 0.3
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("name", "share"), [("platform_25_kg", 0.5), ("platform_2_t", 0.4)])
+@pytest.mark.parametrize("scale", [0.1, 4.0])
+def test_a_platform_of_another_mass_comes_to_rest_on_its_brakes(name, share, scale):
+    rig = PlatformRig(stewart.load(platform_mappings()[name]), plant={"mass_scale": scale})
+    rig.run(2.5)
+    assert rig.control.latched and rig.brakes
+    assert (np.abs(rig.column(2)) / rig.speeds).max() < share
+    assert np.abs(rig.plant.velocity).max() < 1e-3
+
+
+@pytest.mark.long
+def test_a_platform_comes_back_from_its_park_pose_to_where_it_was():
+    rig = PlatformRig(stewart.load(platform_mappings()["platform_25_kg"]))
+    rig.run(0.3)
+    lengths = rig.plant.position
+    rig.control.park()
+    rig.run(6.0)
+    assert rig.control.modes.mode is OperatingMode.PARKED and rig.brakes
+    assert rig.control.unpark() == ""
+    rig.run(5.0)
+    assert rig.control.modes.mode is OperatingMode.OPERATIONAL
+    assert np.abs(rig.plant.position - lengths).max() < 3e-4
+    home = rig.machine.home_position
+    with pytest.raises(SingularityError, match=r"length 550 m, above its greatest 0\.78 m"):
+        rig.control.follow([PoseWaypoint(2.0, (1e3 * home).tolist(), [0.0, 0.0, 0.0, 1.0])])  # millimetres
