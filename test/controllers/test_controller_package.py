@@ -332,6 +332,22 @@ def test_efforts_are_those_of_the_controller(replay, mode, leads):
     np.testing.assert_allclose(reached, expected, rtol=1e-12, atol=1e-12)
 
 
+def test_a_path_that_passes_at_speed_is_not_joined_from_rest(replay):
+    """After 0.15 s of NaN references the arm held, and 1 s later it jumped after the path at 2.9 rad/s."""
+    times = np.arange(600) * PERIOD
+    seconds, rest = 1e-9 * times[:, None], np.zeros((600, JOINTS))
+    first = np.eye(JOINTS)[0]
+    parameters = parameters_of("computed_torque")
+    weight = ArmController(*arm_of(parameters)).update(0.0, rest[0], rest[0]).effort
+    for speed, joined in ((2.9, False), (0.02, True)):
+        reference = [speed * (seconds - seconds[400]) * first, speed * first + rest, rest.copy()]
+        for part in reference:
+            part[:75] = np.nan
+        reached = efforts_of(replay, {**parameters, **DRIVES}, times, rest, rest, reference, False)
+        moved = np.abs(reached - weight).max()
+        assert moved > 0.01 if joined else moved < 1e-3, (speed, moved)
+
+
 def test_efforts_are_those_of_the_node_s_native_loop_to_the_last_bit(replay):
     """The same C core and program, compiled by the package and by the node, on the same references."""
     random = np.random.default_rng(6)
