@@ -79,6 +79,7 @@ class LegPackage:
             "LONGEST": _numbers([leg.longest for leg in legs] - home),
             "SPEEDS": _numbers(np.array([leg.speed for leg in legs])),
             "FORCES": _numbers(np.array([leg.force for leg in legs])),
+            "CATCH_UP": repr(parameters.settle_speed),
             "DECELERATION": repr(parameters.stop_deceleration or 2.0 * parameters.max_acceleration),
         }
 

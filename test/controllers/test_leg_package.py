@@ -26,7 +26,7 @@ DRIVER = """
 using namespace legs_control;
 int main()
 {
-  LegSetpoints legs(0.02, 8.0);
+  LegSetpoints legs(0.02, 8.0, 0.02, 0.05);
   Setpoints s;
   for (char kind; std::cin >> kind;) {
     bool taken = true;
@@ -122,7 +122,8 @@ def test_only_commands_that_legs_can_follow_are_taken(run):
     stamp = 900_000_000
     for command, taken in (
         (f"{rest + 1e-3!r} 0 50", True),
-        (f"{rest + 0.01!r} 0 50", False),
+        (f"{rest + 0.019!r} 0 50", True),
+        (f"{rest + 0.021!r} 0 50", False),
         (f"0 0 {FORCE}", False),
         (f"{rest!r} nan 50", False),
         (f"{rest!r} 0 inf", False),
@@ -131,7 +132,8 @@ def test_only_commands_that_legs_can_follow_are_taken(run):
     ):
         found = run([*stopped, f"c {stamp} {command}", "n", "n"])
         assert bool(found[-3, 0]) == taken, command
-        assert rest <= found[-1, 2] <= rest + (1e-3 if taken else 0.0)
+        # Back to the command with 0.05 m/s: three cycles.
+        np.testing.assert_allclose(found[-1, 2], rest + (1.5e-4 if taken else 0.0), atol=1e-12)
         assert found[-1, 4] == (50.0 if taken else FORCE)
     left = run([*motion(), "r", "n"])
     assert (left[-2:, 3] == 0.0).all()
