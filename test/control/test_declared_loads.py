@@ -124,3 +124,14 @@ def test_a_protective_stop_brakes_joints_whose_inertia_the_model_lacks(place, ma
     efforts = rig.column(3)[-11:] / rig.control.effort_limits
     assert np.abs(np.diff(efforts, axis=0)).max() < 0.005
     assert np.abs(rig.plant.position - held).max() < 0.002
+
+
+def test_other_gains_in_a_protective_stop_keep_what_it_carries():
+    """The wrist of the same PUMA was thrown at 1.8 times its limit."""
+    rig = ArmRig("puma560", plant={"payload_mass": 1.13, "mass_scale": 1.1})
+    rig.plant.reset(np.array((0.0, -1.129, 0.0765, 0.569, 0.323, -0.0826)))
+    rig.run(0.7)
+    rig.control.parameters = replace(rig.control.parameters, kp=(1000.0,), kv=(63.2,))
+    begun = rig.time
+    rig.run(0.3)
+    assert rig.control.latched and rig.share_of_speed(begun) < 0.2
