@@ -293,7 +293,7 @@ def _report(found: Identification, arguments: argparse.Namespace) -> Iterator[st
                 f" {100.0 * share:.0f} % of its efforts; it is not commanded"
             )
     if found.kept:
-        yield f"kept:            {shown(*found.kept)} as described: the data tell no better"
+        yield f"kept:            {shown(*found.kept)} as described: not improved by the data"
     for name in summary["not_better"]:
         after, before = (100.0 * summary[key][name] for key in ("joint_error", "prior_joint_error"))
         yield f"note:            {name} is not better: {after:.3g} % missed, as described {before:.3g} %"

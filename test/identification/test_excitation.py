@@ -166,7 +166,7 @@ def test_the_file_says_what_will_be_told_and_what_will_not(moved):
     for line in (
         "# will be determined: ",
         "# will not be determined",
-        "# no motion tells",
+        "# not determined by any motion",
         "# least distance",
     ):
         assert line in text

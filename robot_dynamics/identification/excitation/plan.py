@@ -204,7 +204,7 @@ def plan(
     def report(_: Array) -> None:
         nonlocal done
         done += 1
-        progress("searching the motion that tells most", min(1.0, done / steps))
+        progress("searching the excitation trajectory", min(1.0, done / steps))
 
     for start in range(starts):
         x = np.zeros((series.size, models[0].chain.dof))

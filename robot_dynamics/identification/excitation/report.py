@@ -230,5 +230,5 @@ def report(excitation: Excitation, found: Prospect) -> str:
     lines.append(f"will be determined: {len(found.determined)} base parameters")
     lines.append(f"will not be determined, stays as described: {', '.join(found.undetermined) or 'nothing'}")
     if found.held:
-        lines.append(f"no motion tells, stays as given: {', '.join(found.held)}")
+        lines.append(f"not determined by any motion, stays as given: {', '.join(found.held)}")
     return "\n".join(lines)
