@@ -24,6 +24,8 @@ MOST_ATTEMPTS = 6
 """Number of times that a plan that came too late is made again, with more time each time."""
 MOST_WAITING = 10
 """Trajectories that wait to be planned; further ones are refused."""
+CROWD = 3
+"""Trajectories that may wait although newer ones replace them: targets of a stream belong together."""
 REPLACED = "a newer one has replaced it before it was planned"
 RETRY = 0.05
 """Steady seconds until a plan is made again whose predecessor has not been looked at."""
@@ -136,9 +138,9 @@ class Planner(Generic[F]):
 
     A plan departs at now and its allowance, or when a stop has come to rest. It is discarded when a hold, a
     jump, a loss of states or another controller came after the trajectory had been sent; one that comes late
-    is made again with more time. A message that waits is dropped when a newer one of its topic replaces it.
-    In lockstep, where the plant waits for each answer, everything is done at once, so that runs can be
-    repeated.
+    is made again with more time. Where several wait, those are dropped that a newer one of their topic
+    replaces. In lockstep, where the plant waits for each answer, everything is done at once, so that runs can
+    be repeated.
 
     Args:
         node: whose callbacks hand the plans over.
@@ -176,7 +178,7 @@ class Planner(Generic[F]):
         if controller is None or not self._loop.active:
             refused("the controller is not active")
             return
-        if head is not None:
+        if head is not None and len(self._jobs) > CROWD:
             self._drop_replaced(head, controller.time)
         if len(self._jobs) >= MOST_WAITING:
             refused(f"{MOST_WAITING} trajectories are being planned already")
