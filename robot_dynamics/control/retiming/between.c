@@ -98,16 +98,16 @@ static int rd_clear(const struct rd_rows *w, int i, double u, double x, double y
         const rd_four g0 = FOUR(w->a, at) * u + FOUR(w->b, at) * x + FOUR(w->c, at) + push + drag * v0;
         const rd_four g1 = FOUR(w->a, at + m) * u + FOUR(w->b, at + m) * y + FOUR(w->c, at + m) + push + drag * v1;
         const rd_four g = FOUR(middle, k) + push + drag * v, mean = 0.5 * (g0 + g1), tilt = g1 - g0;
-        const rd_four arch = rd_chosen(g > mean, g - mean, mean - g), bend = 2.0 * (mean - g);
-        const rd_four top = rd_chosen(g0 > g1, g0, g1), low = rd_chosen(g0 > g1, g1, g0);
-        const rd_four most = rd_chosen(top > g, top, g), least = rd_chosen(low < g, low, g);
-        const rd_four largest = rd_chosen(most > -least, most, -least), free = limit * (1.0 - RD_FREE);
+        const rd_four arch = rd_size(g - mean), bend = 2.0 * (mean - g);
+        const rd_four top = rd_larger(g0, g1), low = rd_smaller(g0, g1);
+        const rd_four most = rd_larger(top, g), least = rd_smaller(low, g);
+        const rd_four largest = rd_larger(most, -least), free = limit * (1.0 - RD_FREE);
         /* The vertex, where it lies within the interval, is beyond the middle. */
         const rd_four over = tilt * tilt / (8.0 * rd_chosen(arch > 0.0, bend, limit));
         const rd_mask within = (tilt < 4.0 * arch) & (tilt > -4.0 * arch);
         const rd_four peak = rd_chosen(within & (g > mean), g - over, most);
         const rd_four trough = rd_chosen(within & (g < mean), g - over, least);
-        const rd_four reach = rd_chosen(peak > -trough, peak, -trough);
+        const rd_four reach = rd_larger(peak, -trough);
         open |= (push != 0.0) & ((v0 < RD_SLOW) | (v1 < RD_SLOW) | (v < RD_SLOW));
         open |= (FOUR(w->speed, at) == 0.0) & (v != 0.0);
         open |= ((arch > RD_BENT * limit) & (largest + arch > free)) | (arch > RD_ARCHED * limit);
@@ -129,15 +129,18 @@ static int rd_may_be_fast(const struct rd_retiming *r, const struct rd_rows *w, 
         const rd_four a = v0 * p, e = v1 * t, b = a + quarter * (u * p + x * FOUR(r->qpp, left));
         const rd_four d = e - quarter * (u * t + y * FOUR(r->qpp, right));
         const rd_four c = over * (FOUR(r->q, right) - FOUR(r->q, left)) - a - b - d - e;
-        if (!rd_any((a > free) | (a < -free) | (b > free) | (b < -free) | (c > free) | (c < -free) | (d > free) | (d < -free) |
-                    (e > free) | (e < -free)))
+        const rd_four top = rd_larger(rd_larger(rd_larger(a, b), rd_larger(c, d)), e);
+        const rd_four low = rd_smaller(rd_smaller(rd_smaller(a, b), rd_smaller(c, d)), e);
+        if (!rd_any((top > free) | (low < -free)))
             continue;
         /* The numbers of both halves are nearer to it. */
         const rd_four ab = 0.5 * (a + b), bc = 0.5 * (b + c), cd = 0.5 * (c + d), de = 0.5 * (d + e);
         const rd_four f = 0.5 * (ab + bc), g = 0.5 * (bc + cd), k = 0.5 * (cd + de), l = 0.5 * (f + g), o = 0.5 * (g + k);
-        const rd_four half[9] = {a, ab, f, l, 0.5 * (l + o), o, k, de, e};
-        for (int part = 0; part < 9; part++)
-            fast |= (half[part] > free) | (half[part] < -free);
+        const rd_four half[8] = {ab, f, l, 0.5 * (l + o), o, k, de, e};
+        rd_four most = a, least = a;
+        for (int part = 0; part < 8; part++)
+            most = rd_larger(half[part], most), least = rd_smaller(half[part], least);
+        fast |= (most > free) | (least < -free);
     }
     return rd_any(fast);
 }

@@ -90,24 +90,38 @@ static void rd_lines_of(const struct rd_retiming *r, const struct rd_rows *w, in
     const double *a = w->a + at, *b = w->b + at, *c = w->c + at, *limit = w->limit, *upper = w->upper + at;
     const double *lower = w->lower + at, *speed = w->speed + at, *drag = w->drag + at, *push = w->push + at;
     const double most = w->most[i] < 1e100 ? w->most[i] + 1e-200 : 1e100, tiny = 1e-10 / most;
+    t->count = 2 * m;
+    if (w->dry) {
+        for (int k = 0; k < m; k += 4) {
+            const rd_four up = FOUR(upper, k), lo = FOUR(lower, k), least = tiny * FOUR(limit, k);
+            const rd_four left = FOUR(a, k) * half, a1 = FOUR(a, m + k) * half, right = a1 + FOUR(b, m + k);
+            const rd_four c0 = FOUR(c, k), c1 = FOUR(c, m + k);
+            const rd_four i0 = 1.0 / rd_chosen(rd_size(left) > least, left, least);
+            const rd_four i1 = 1.0 / rd_chosen(rd_size(right) > least, right, least);
+            const rd_four y0 = (up - c0) * i0, y1 = (lo - c0) * i0, z0 = (up - c1) * i1, z1 = (lo - c1) * i1;
+            FOUR(t->high, k) = rd_larger(y0, y1), FOUR(t->low, k) = rd_smaller(y0, y1);
+            FOUR(t->high, m + k) = rd_larger(z0, z1), FOUR(t->low, m + k) = rd_smaller(z0, z1);
+            FOUR(t->slope, k) = 1.0 - FOUR(b, k) * i0, FOUR(t->slope, m + k) = a1 * i1;
+        }
+        return;
+    }
     const double floor = 1e-12 * most, rx = sqrt(RD_MAX(x, floor)), ry = sqrt(RD_MAX(y, floor));
     const double hx = 0.5 * rx, hy = 0.5 * ry, gx = 0.5 / rx, gy = 0.5 / ry;
     rd_mask slow = {0, 0, 0, 0};
-    t->count = 2 * m;
     for (int k = 0; k < m; k += 4) {
         const rd_four f0 = FOUR(drag, k) * FOUR(speed, k), f1 = FOUR(drag, k) * FOUR(speed, m + k), p = FOUR(push, k);
         const rd_four up = FOUR(upper, k) - p, lo = FOUR(lower, k) - p, least = tiny * FOUR(limit, k);
         const rd_four left = FOUR(a, k) * half, a1 = FOUR(a, m + k) * half, right = a1 + FOUR(b, m + k) + f1 * gy;
         const rd_four c0 = FOUR(c, k) + f0 * hx, c1 = FOUR(c, m + k) + f1 * hy;
-        const rd_four i0 = 1.0 / rd_chosen((left > least) | (left < -least), left, least);
-        const rd_four i1 = 1.0 / rd_chosen((right > least) | (right < -least), right, least);
+        const rd_four i0 = 1.0 / rd_chosen(rd_size(left) > least, left, least);
+        const rd_four i1 = 1.0 / rd_chosen(rd_size(right) > least, right, least);
         const rd_four y0 = (up - c0) * i0, y1 = (lo - c0) * i0, z0 = (up - c1) * i1, z1 = (lo - c1) * i1;
-        FOUR(t->high, k) = rd_chosen(y0 > y1, y0, y1), FOUR(t->low, k) = rd_chosen(y0 > y1, y1, y0);
-        FOUR(t->high, m + k) = rd_chosen(z0 > z1, z0, z1), FOUR(t->low, m + k) = rd_chosen(z0 > z1, z1, z0);
+        FOUR(t->high, k) = rd_larger(y0, y1), FOUR(t->low, k) = rd_smaller(y0, y1);
+        FOUR(t->high, m + k) = rd_larger(z0, z1), FOUR(t->low, m + k) = rd_smaller(z0, z1);
         FOUR(t->slope, k) = 1.0 - (FOUR(b, k) + f0 * gx) * i0, FOUR(t->slope, m + k) = a1 * i1;
         slow |= (p != 0.0) & ((FOUR(speed, k) * rx < RD_SLOW) | (FOUR(speed, m + k) * ry < RD_SLOW));
     }
-    if (w->dry || !(w->any_odd || rd_any(slow)))
+    if (!(w->any_odd || rd_any(slow)))
         return;
     for (int k = 0; k < w->efforts; k++)
         if (w->sign[at + k] != 0 &&
@@ -128,14 +142,14 @@ static inline void rd_span_at(const struct rd_lines *t, double x, double low, do
     for (int k = 0; k < t->count; k += 4) {
         const rd_four slope = FOUR(t->slope, k), top = FOUR(t->high, k) + slope * x, bottom = FOUR(t->low, k) + slope * x;
         const rd_mask less = top < above, more = bottom > below;
-        above = rd_chosen(less, top, above), above_slope = rd_chosen(less, slope, above_slope);
-        below = rd_chosen(more, bottom, below), below_slope = rd_chosen(more, slope, below_slope);
+        above = rd_smaller(top, above), above_slope = rd_chosen(less, slope, above_slope);
+        below = rd_larger(bottom, below), below_slope = rd_chosen(more, slope, below_slope);
     }
     for (int half = 2; half > 0; half--) {
         const rd_four top = rd_turned(above, half), bottom = rd_turned(below, half);
         const rd_mask less = top < above, more = bottom > below;
-        above = rd_chosen(less, top, above), above_slope = rd_chosen(less, rd_turned(above_slope, half), above_slope);
-        below = rd_chosen(more, bottom, below), below_slope = rd_chosen(more, rd_turned(below_slope, half), below_slope);
+        above = rd_smaller(top, above), above_slope = rd_chosen(less, rd_turned(above_slope, half), above_slope);
+        below = rd_larger(bottom, below), below_slope = rd_chosen(more, rd_turned(below_slope, half), below_slope);
     }
     span->high = above[0], span->high_slope = above_slope[0];
     span->low = below[0], span->low_slope = below_slope[0];
@@ -233,8 +247,8 @@ static int rd_can_crawl(const struct rd_retiming *r, const struct rd_rows *w, in
     rd_mask beyond = {0, 0, 0, 0};
     for (int k = 0; k < m && !w->any_odd; k += 4) {
         const rd_four zero = {0.0, 0.0, 0.0, 0.0}, rub = FOUR(push, k);
-        const rd_four up = FOUR(upper, k) - rd_chosen(rub > zero, rub, zero);
-        const rd_four low = FOUR(lower, k) - rd_chosen(rub < zero, rub, zero);
+        const rd_four up = FOUR(upper, k) - rd_larger(rub, zero);
+        const rd_four low = FOUR(lower, k) - rd_smaller(rub, zero);
         beyond |= (FOUR(before, k) > up) | (FOUR(after, k) > up) | (FOUR(before, k) < low) | (FOUR(after, k) < low);
     }
     if (!w->any_odd)
@@ -307,7 +321,9 @@ static int rd_retime_solve(struct rd_retiming *r, struct rd_rows *w, struct rd_l
         if (!w->dirty[i] && !moved[i + 1])
             continue;
         const double to = w->most[i], was_low = low[i], was_high = high[i];
-        const double guess = i + 2 <= last && high[i + 2] > 0.0 ? high[i + 1] * (high[i + 1] / high[i + 2]) : to;
+        /* Behind a point that velocities bound, they bound most likely, too. */
+        const int fast = i + 2 > last || high[i + 2] <= 0.0 || high[i + 1] == w->most[i + 1];
+        const double guess = fast ? to : high[i + 1] * (high[i + 1] / high[i + 2]);
         double from = 0.0;
         if (low[i + 1] > 0.0 || !rd_can_crawl(r, w, i))
             from = rd_extreme(r, w, lines, i, -1, 0.0, to, low[i + 1], high[i + 1], 0.0);

@@ -9,6 +9,9 @@
 #define RD_RETIME_H
 
 #include <stddef.h>
+#ifdef __AVX__
+#include <immintrin.h>
+#endif
 
 /* API */
 enum rd_retime_result {
@@ -117,9 +120,47 @@ static inline rd_four rd_chosen(rd_mask mask, rd_four yes, rd_four no)
     return (rd_four)((mask & (rd_mask)yes) | (~mask & (rd_mask)no));
 }
 
+#ifdef __AVX__
+static inline rd_four rd_larger(rd_four a, rd_four b)
+{
+    return (rd_four)_mm256_max_pd((__m256d)a, (__m256d)b);
+}
+
+static inline rd_four rd_smaller(rd_four a, rd_four b)
+{
+    return (rd_four)_mm256_min_pd((__m256d)a, (__m256d)b);
+}
+
+/* Bits of the numbers for which a mask holds. */
+static inline unsigned rd_bits(rd_mask mask)
+{
+    return (unsigned)_mm256_movemask_pd((__m256d)mask);
+}
+#else
+static inline rd_four rd_larger(rd_four a, rd_four b)
+{
+    return rd_chosen(a > b, a, b);
+}
+
+static inline rd_four rd_smaller(rd_four a, rd_four b)
+{
+    return rd_chosen(a < b, a, b);
+}
+
+static inline unsigned rd_bits(rd_mask mask)
+{
+    return (unsigned)((mask[0] & 1) | (mask[1] & 2) | (mask[2] & 4) | (mask[3] & 8));
+}
+#endif
+
+static inline rd_four rd_size(rd_four a)
+{
+    return rd_larger(a, -a);
+}
+
 static inline int rd_any(rd_mask mask)
 {
-    return (mask[0] | mask[1] | mask[2] | mask[3]) != 0;
+    return rd_bits(mask) != 0;
 }
 
 /* Share by which margins are larger than their estimates. */

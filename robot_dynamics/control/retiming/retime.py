@@ -179,10 +179,6 @@ def retime(
         _speed(name, given, spline, k, timed)
         for k, (name, given) in enumerate((("start_speed", start_speed), ("end_speed", end_speed)))
     ]
-    freed = [
-        -1.0 if given is None and timed and _creeps(spline, k, arrays["velocity"]) else speed
-        for k, (given, speed) in enumerate(zip((start_speed, end_speed), ends, strict=True))
-    ]
     whole = float(spline.times[-1] - spline.times[0])
     share = np.maximum(_load_friction(load_friction, chain.dof), driven.load_friction)
 
@@ -192,6 +188,11 @@ def retime(
         try:
             return problem.solve(ends, speed * speed)
         except TrajectoryError:
+            given = start_speed, end_speed
+            freed = [
+                -1.0 if given[k] is None and timed and _creeps(spline, k, arrays["velocity"]) else ends[k]
+                for k in range(2)
+            ]
             if freed == ends:
                 raise
             return problem.solve(freed, speed * speed)

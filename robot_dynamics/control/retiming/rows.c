@@ -198,7 +198,7 @@ static int rd_row_margins(const struct rd_retiming *r, struct rd_rows *w, int i)
     int left = i > 0 && !w->knot[i], right = i + 2 < r->points && !w->knot[i + 1], moved = 0;
     if (!left && !right)
         left = i > 0, right = i + 2 < r->points;
-    rd_mask near = {0, 0, 0, 0};
+    unsigned near = 0;
     unsigned long long flags = 0;
     for (int k = 0; k < m; k += 4) {
         const size_t at = (size_t)i * m + k;
@@ -207,12 +207,13 @@ static int rd_row_margins(const struct rd_retiming *r, struct rd_rows *w, int i)
         const rd_four g1 = FOUR(w->a, at + m) * u + FOUR(w->b, at + m) * y + FOUR(w->c, at + m) + push +
                            drag * FOUR(w->speed, at + m) * ry;
         const rd_mask far = (g0 > limit) | (g0 < -limit) | (g1 > limit) | (g1 < -limit);
-        near |= far;
-        for (int lane = 0; lane < 4 && k < RD_FLAGS && rd_any(far); lane++)
-            flags |= (unsigned long long)(far[lane] & 1) << (k + lane);
+        const unsigned bits = rd_bits(far);
+        near |= bits;
+        if (k < RD_FLAGS)
+            flags |= (unsigned long long)bits << k;
     }
     w->near[i] = 1;
-    if (!w->any_odd && !rd_any(near))
+    if (!w->any_odd && !near)
         return 0;
     const struct rd_weights none = {0.0, 0.0}, here = left ? rd_weights_of(r->s, i, d) : none;
     const struct rd_weights next = right ? rd_weights_of(r->s, i + 1, d) : none;
@@ -294,15 +295,16 @@ static int rd_speed_margins(const struct rd_retiming *r, struct rd_rows *w, int 
     const double x = r->x[i], y = r->x[i + 1], d = r->s[i + 1] - r->s[i], high = RD_MAX(x, y);
     const double *p = r->qp + (size_t)i * n, *pp = r->qpp + (size_t)i * n;
     double over = 1.0;
-    rd_mask fast = {0, 0, 0, 0};
+    unsigned fast = 0;
     for (int j = 0; j < n; j += 4) {
-        const rd_four least = -FOUR(p, j), left = rd_chosen(FOUR(p, j) > least, FOUR(p, j), least);
-        const rd_four other = -FOUR(p, n + j), right = rd_chosen(FOUR(p, n + j) > other, FOUR(p, n + j), other);
+        const rd_four left = rd_size(FOUR(p, j)), right = rd_size(FOUR(p, n + j));
         const rd_four step = FOUR(pp, j) - FOUR(pp, n + j), limit = FOUR(w->velocity, j);
-        const rd_four size = rd_chosen(left > right, left, right) + 0.25 * d * rd_chosen(step > -step, step, -step);
-        fast |= size * size * high > limit * limit * (1.0 - 1.5 * RD_FREE);
+        const rd_four size = rd_larger(left, right) + 0.25 * d * rd_size(step);
+        fast |= rd_bits(size * size * high > limit * limit * (1.0 - 1.5 * RD_FREE)) << (j & 28);
     }
-    for (int j = 0; j < n && rd_any(fast); j++) {
+    for (int j = 0; j < n && fast; j++) {
+        if (n <= 32 && !(fast >> j & 1))
+            continue;
         const double most = r->velocity[j] * r->velocity[j] * (1.0 - 1.5 * RD_FREE), part = 1.0 / most;
         const double size = RD_MAX(fabs(p[j]), fabs(p[n + j])) + 0.25 * d * fabs(pp[j] - pp[n + j]);
         if (!(size * size * high > most))
@@ -319,7 +321,8 @@ static int rd_speed_margins(const struct rd_retiming *r, struct rd_rows *w, int 
                 continue;
         }
         for (;; last = 16) {
-            for (int k = 0; k <= last; k++) {
+            used[0] = p[j] * p[j] * x * part, used[last] = p[n + j] * p[n + j] * y * part;
+            for (int k = 1; k < last; k++) {
                 const double t = (double)k / last, rate = rd_path_rate(r, segment, j, r->s[i] + t * d);
                 used[k] = rate * rate * (x + t * (y - x)) * part;
             }
@@ -376,7 +379,7 @@ static inline rd_four rd_used(const struct rd_retiming *r, const struct rd_rows 
                 tau[lane] = load[lane] + r->load_friction[j] * fabs(load[lane]) * sign +
                             rd_friction_at(r->friction + 5 * j, rate[lane], sign);
         }
-    return rd_chosen(tau > -tau, tau, -tau) / limit;
+    return rd_size(tau) / limit;
 }
 
 void rd_retime_shares(const struct rd_retiming *r, const struct rd_rows *w)
@@ -395,11 +398,11 @@ void rd_retime_shares(const struct rd_retiming *r, const struct rd_rows *w)
                 used = rd_used(r, w, i, k0, k, u, v);
             else {
                 const rd_four way = v * FOUR(rate, k - m) * FOUR(w->slowness, k - m);
-                used = rd_chosen(way > -way, way, -way);
+                used = rd_size(way);
             }
             const rd_mask larger = used > most;
             const rd_four here = {k, k, k, k};
-            most = rd_chosen(larger, used, most), place = rd_chosen(larger, here, place);
+            most = rd_larger(used, most), place = rd_chosen(larger, here, place);
         }
         int lane = 0;
         for (int k = 1; k < 4; k++)

@@ -12,6 +12,7 @@ SOURCES = (
     *("rate.c", "rate_check.c", "rated.c", "profile.c"),
 )
 FLAGS = ("-std=gnu11", "-O3", "-fno-semantic-interposition", "-fno-math-errno")
+"""Functions of the library call each other directly: the compiler may put them into their callers."""
 WIDE = (*FLAGS, "-mavx2", "-mfma")
 """For processors with four numbers in a register: rows come in groups of four."""
 
