@@ -292,19 +292,25 @@ class Sender:
 
 
 class _StandsStill:
-    """Comparison of an arm that stands still, as in a protective stop, with its motion."""
+    """Comparison of an arm that stands still, as in a protective stop, with its motion.
+
+    It has to stand still by the wall clock too: a simulation that is faster goes far on before a trajectory
+    is planned and begins.
+    """
 
     def __init__(self, points: Points) -> None:
         self._points = points
         self._since, self._place = 0.0, np.full(len(points.joint_names), np.inf)
+        self._since_on_wall = time.monotonic()
 
-    def at(self, time: float, position: Array) -> bool:
+    def at(self, moment: float, position: Array) -> bool:
         """Return whether it has stood for too long at a time of the motion [s]."""
+        wall = time.monotonic()
         if np.abs(position - self._place).max() > _STILL:
-            self._since, self._place = time, position.copy()
-        if time < self._since + STANDING:
+            self._since, self._place, self._since_on_wall = moment, position.copy(), wall
+        if moment < self._since + STANDING or wall < self._since_on_wall + STANDING:
             return False
-        times = np.linspace(self._since, time, 20)
+        times = np.linspace(self._since, moment, 20)
         paths = [np.interp(times, self._points.time, path) for path in self._points.positions.T]
         return bool(np.ptp(paths, axis=1).max() > _MOVES)
 
