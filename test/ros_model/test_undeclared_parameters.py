@@ -29,7 +29,7 @@ def test_a_misspelt_parameter_ends_the_node_with_a_hint_before_it_starts(name, p
         assert node.wait_for_exit() == 1
         assert "summary" not in node.output
         assert (
-            "no node of robot_dynamics has a parameter 'payload_mas'; 'payload_mass' may be meant"
+            "no node of robot_dynamics has a parameter 'payload_mas'; did you mean 'payload_mass'?"
             in node.output
         )
         assert "Traceback" not in node.output

@@ -106,7 +106,7 @@ def _matches(section: str, node: str) -> bool:
 
 def _unknown(name: str, known: set[str] | frozenset[str]) -> str:
     nearest = difflib.get_close_matches(name, sorted(known), n=1, cutoff=0.6)
-    hint = f"; '{nearest[0]}' may be meant" if nearest else ""
+    hint = f"; did you mean '{nearest[0]}'?" if nearest else ""
     return f"no node of robot_dynamics has a parameter '{name}'{hint}"
 
 
@@ -130,7 +130,7 @@ def _faulty_override(name: str, topics: Collection[str]) -> str:
         return ""
     if policy not in _POLICIES and not difflib.get_close_matches(policy, _POLICIES, n=1):
         return f"the parameter '{name}': what can be overridden is {', '.join(_POLICIES)}"
-    return f"no topic is as in the parameter '{name}'; 'qos_overrides.{'.'.join(right)}' may be meant"
+    return f"no topic is as in the parameter '{name}'; did you mean 'qos_overrides.{'.'.join(right)}'?"
 
 
 def _nearest(word: str, right: Collection[str]) -> str:
