@@ -152,6 +152,8 @@ class Terminals:
         """Begin a command in place of one of the same node."""
         node = " ".join(line.split()[1:3])
         self.interrupt(node)
+        if node == "run web_view":
+            self.interrupt("view")  # pages tell to: both take the same port
         self._logs.append(self._place["cwd"] / f"{len(self._logs)}.log")
         with self._logs[-1].open("w") as file:
             self._running[node] = subprocess.Popen(
@@ -162,10 +164,13 @@ class Terminals:
         """Until a command that goes on has printed the last line that a page shows."""
         limit = time.monotonic() + patience.LONG_PATIENCE
         while shown and not any(heads(shown)[-1] in heads(log.read_text()) for log in self._logs):
-            ended = [node for node, process in self._running.items() if process.poll()]
-            said = "\n".join(log.read_text() for log in self._logs)
-            assert not ended and time.monotonic() < limit, f"{ended} {said}"
+            assert not self.failed() and time.monotonic() < limit, f"waited for {shown}"
             time.sleep(0.1)
+
+    def failed(self) -> str:
+        """Commands that have ended with an error, and all logs; empty where all go on."""
+        ended = [node for node, process in self._running.items() if process.poll()]
+        return "\n".join([*ended, *(log.read_text() for log in self._logs)]) if ended else ""
 
     def wait(self, kind: str) -> None:
         """Until a command has ended by itself."""
@@ -218,5 +223,6 @@ def test_tutorials_run_as_a_reader_runs_them(page, folder):
                 assert [head for head in heads(block.shown) if head not in said] == [], said
             if all(block.lasts(line) for line in block.commands):
                 terminals.wait_for(block.shown)
+        assert not terminals.failed()
     finally:
         terminals.interrupt()
