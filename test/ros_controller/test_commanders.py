@@ -129,7 +129,9 @@ def test_after_a_pause_of_the_node_the_arm_is_held_where_it_is_and_not_where_it_
 
 def test_an_arm_that_does_not_move_when_it_should_has_a_following_error():
     """Brakes of others locked it: it pushed until the end of its trajectory, and said nothing."""
-    with NodeProcess(NODE, GIVEN) as node, peer_with(node) as peer:
+    # States that come late drop the trajectory before anything could be noticed.
+    patient = {"state_timeout": 60.0, "max_stamp_step": 60.0}
+    with NodeProcess(NODE, {**GIVEN, **patient}) as node, peer_with(node) as peer:
         arm = Arm(peer)
         peer.wait_until(arm.carried, "the arm is not held")
         goals = peer.publisher(JointTrajectory, f"{NODE}/joint_trajectory", qos.TRAJECTORY)

@@ -79,6 +79,10 @@ def _ends_with_parent() -> tuple[str, ...]:
     return (setpriv, "--pdeathsig", "INT") if setpriv else ()
 
 
+AFTER_KILL = 30.0
+"""A killed process ends by itself, on a busy computer late [s]."""
+
+
 class NodeProcess:
     """A node in its own process; a context manager that stops it by SIGINT, as does the end of its starter.
 
@@ -197,6 +201,6 @@ class NodeProcess:
         except subprocess.TimeoutExpired:
             self.killed = True
             self._process.kill()
-            return self.wait(self.STOP_TIMEOUT)
+            return self.wait(max(self.STOP_TIMEOUT, AFTER_KILL))
         finally:
             self._folder.cleanup()
