@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.resources import files
@@ -11,6 +11,7 @@ from xml.sax.saxutils import escape
 import numpy as np
 
 from robot_dynamics.control.stewart.parameters import StewartParameters
+from robot_dynamics.controllers.model_header import cpp_text
 from robot_dynamics.controllers.package import MAINTAINER, check_package_name, comment, filled
 from robot_dynamics.stewart.machine import Machine
 from robot_dynamics.stewart.sdf import actuator_description, home_lengths
@@ -64,7 +65,6 @@ class LegPackage:
         """Values of the placeholders in the templates."""
         legs, home = [leg.limits for leg in self.machine.legs], home_lengths(self.machine)
         parameters = StewartParameters()
-        names = [re.sub(r'[\\"]', r"\\\g<0>", name) for name in self.machine.leg_names]
         return {
             "PACKAGE": self.name,
             "GUARD": self.name.upper(),
@@ -72,8 +72,8 @@ class LegPackage:
             "SOURCE": comment(self.source),
             "MAINTAINER": escape(self.maintainer[0]),
             "EMAIL": escape(self.maintainer[1], {'"': "&quot;"}),
-            "LEGS": ", ".join(f'"{name}"' for name in names),
-            "JOINTS": ", ".join(f'"{name}"' for name in names),
+            "LEGS": ", ".join(map(cpp_text, self.machine.leg_names)),
+            "JOINTS": json.dumps(list(self.machine.leg_names), ensure_ascii=False)[1:-1],
             "HOME": _numbers(home),
             "SHORTEST": _numbers([leg.shortest for leg in legs] - home),
             "LONGEST": _numbers([leg.longest for leg in legs] - home),

@@ -49,7 +49,7 @@ def model_values(
     masses = {name: body.mass for name, body in bodies.items() if body is not None and body.mass > 0.0}
     return {
         "JOINTS": str(chain.dof),
-        "JOINT_NAMES": ", ".join(_text(name) for name in chain.joint_names),
+        "JOINT_NAMES": ", ".join(cpp_text(name) for name in chain.joint_names),
         "EFFORT_LIMITS": _numbers(_effort_limits(chain, driver)),
         "VELOCITY_LIMITS": _numbers([joint.limits.velocity for joint in joints]),
         "TURNS": _numbers(turns(chain).tolist()),
@@ -62,7 +62,7 @@ def model_values(
         "LOWER_LIMITS": _numbers([joint.limits.lower for joint in joints]),
         "UPPER_LIMITS": _numbers([joint.limits.upper for joint in joints]),
         "TIP_COUNT": str(len(tips)),
-        "TIPS": ", ".join(map(_text, tips)),
+        "TIPS": ", ".join(map(cpp_text, tips)),
         "JACOBIANS": "\n".join(
             f"int @PACKAGE@_{name}(const double * const * in, double * out);"
             for name in jacobian_names(chain)
@@ -71,7 +71,7 @@ def model_values(
         **_task_values(len(tips)),
         "FLOOR_SHARE": _number(FLOOR_SHARE),
         "WRENCH_DAMPING": _number(DAMPING),
-        "REACTIONS": ", ".join(map(_text, REACTIONS)),
+        "REACTIONS": ", ".join(map(cpp_text, REACTIONS)),
         "SLIDES": ", ".join(str(int(joint.kind is JointKind.PRISMATIC)) for joint in joints),
         **_friction_values(joints),
         **_friction_left(chain, driver),
@@ -84,9 +84,9 @@ def model_values(
             for k, load in enumerate([f"payload.{name}." for name in payload_names(tips)] or ["payload_"])
         ),
         "MASS_COUNT": str(len(masses)),
-        "MASSES": ",\n    ".join(f"{{{_text(name)}, {_number(mass)}}}" for name, mass in masses.items()),
-        "MODES": ", ".join(map(_text, MODES)),
-        "SAFE_OUTPUTS": ", ".join(_text(name) for name in SAFE_OUTPUTS if name in ARM_SAFE_OUTPUTS),
+        "MASSES": ",\n    ".join(f"{{{cpp_text(name)}, {_number(mass)}}}" for name, mass in masses.items()),
+        "MODES": ", ".join(map(cpp_text, MODES)),
+        "SAFE_OUTPUTS": ", ".join(cpp_text(name) for name in SAFE_OUTPUTS if name in ARM_SAFE_OUTPUTS),
         **_parameter_values(descriptions(gravity, driver, tips)),
     }
 
@@ -96,8 +96,8 @@ def _task_values(tips: int) -> dict[str, str]:
     functions = {name: f"@PACKAGE@_{name}" if tips == 1 else "nullptr" for name in TASK}
     return {
         "INERTIA_RATIO": _number(INERTIA_RATIO),
-        "TASK_AXES": ", ".join(map(_text, AXES)),
-        "PROJECTORS": ", ".join(map(_text, PROJECTORS)),
+        "TASK_AXES": ", ".join(map(cpp_text, AXES)),
+        "PROJECTORS": ", ".join(map(cpp_text, PROJECTORS)),
         "TASK_PROGRAMS": "\n".join(
             f"int {function}(const double * const * in, double * out);"
             for function in functions.values()
@@ -158,7 +158,7 @@ def _parameter_values(parameters: Sequence[Description]) -> dict[str, str]:
 def _bounds(about: Description) -> str:
     lowest = "-kNone" if about.minimum is None else _number(about.minimum)
     highest = "kNone" if about.maximum is None else _number(about.maximum)
-    return f'{{"{about.name}", {lowest}, {highest}, {_text(about.unit)}}}'
+    return f'{{"{about.name}", {lowest}, {highest}, {cpp_text(about.unit)}}}'
 
 
 def _members(parameters: Mapping[str, Description], indent: str = "  ") -> Iterator[str]:
@@ -187,7 +187,7 @@ def _member(about: Description, name: str) -> str:
 def _value(value: object) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
-    return _text(value) if isinstance(value, str) else _number(float(str(value)))
+    return cpp_text(value) if isinstance(value, str) else _number(float(str(value)))
 
 
 def _numbers(values: Sequence[float]) -> str:
@@ -202,7 +202,7 @@ def _signed(value: float) -> str:
     return "-kNone" if value == -np.inf else _number(value)
 
 
-def _text(value: str) -> str:
+def cpp_text(value: str) -> str:
     """A C++ string literal; what is not printable ASCII in octal, which ends after three digits."""
     plain = "".join(chr(b) if 32 <= b < 127 and b not in b'"\\?' else f"\\{b:03o}" for b in value.encode())
     return f'"{plain}"'

@@ -238,6 +238,17 @@ class Lifecycle:
         return str(self._peer.call(GetState, f"{self._node}/get_state").current_state.label)
 
 
+def end_in_motion(process: NodeProcess, peer: Peer, node: str, end: str) -> None:
+    """End what a node does, by ``"deactivate"`` or ``"SIGINT"``, and return when it has begun to."""
+    if end == "SIGINT":
+        peer.processes.clear()
+        process.send_signal(signal.SIGINT)
+        process.wait_for_output("summary: ")
+    else:
+        lifecycle = Lifecycle(peer, node)
+        assert lifecycle.change(lifecycle.DEACTIVATE)
+
+
 @contextlib.contextmanager
 def peer_with(*nodes: NodeProcess) -> Iterator[Peer]:
     """A peer, and the node processes that it talks to, all stopped at the end."""

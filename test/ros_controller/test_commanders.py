@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from ros_harness import Lifecycle, NodeProcess, peer_with
+from ros_harness import Lifecycle, NodeProcess, end_in_motion, peer_with
 from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
@@ -380,13 +380,7 @@ def test_a_moving_arm_comes_to_rest_before_its_node_ends(end):
         goals.publish(JointTrajectory(joint_names=NAMES, points=[point]))
         peer.wait_until(lambda: arm.speed > 1.0, "it does not move")
         seen = len(arm.states)
-        if end == "SIGINT":
-            peer.processes.clear()
-            node.send_signal(signal.SIGINT)
-            node.wait_for_output("summary: ")
-        else:
-            lifecycle = Lifecycle(peer, NODE)
-            assert lifecycle.change(lifecycle.DEACTIVATE)
+        end_in_motion(node, peer, NODE, end)
         # Then the node answers no more, and the simulated time stands.
         peer.wait_until(lambda: abs(arm.speed) < 0.01, "it does not come to rest")
         states = arm.states[seen:]

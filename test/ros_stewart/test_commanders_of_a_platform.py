@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from geometry_msgs.msg import PoseStamped, Transform
 from legs import NODE, SECOND, Legs, demo, forces_at
-from ros_harness import UNSUPERVISED, Lifecycle, NodeProcess, Peer, peer_with
+from ros_harness import UNSUPERVISED, Lifecycle, NodeProcess, Peer, end_in_motion, peer_with
 from std_msgs.msg import Bool
 from std_srvs.srv import Trigger
 from trajectory_msgs.msg import MultiDOFJointTrajectory, MultiDOFJointTrajectoryPoint
@@ -214,13 +214,7 @@ def test_a_moving_platform_comes_to_rest_before_its_brakes_engage_under_forces(e
         platform = Still(peer)
         brakes = platform.go(node)
         heard = len(brakes)
-        if end == "SIGINT":
-            peer.processes.clear()
-            node.send_signal(signal.SIGINT)
-            node.wait_for_output("summary: ")
-        else:
-            lifecycle = Lifecycle(peer, NODE)
-            assert lifecycle.change(lifecycle.DEACTIVATE)
+        end_in_motion(node, peer, NODE, end)
         peer.wait_until(lambda: len(brakes) > heard + 3, "the command is not repeated")
         assert not any(message.data for message in brakes[heard:]), "braked in motion"
         steps = itertools.count()

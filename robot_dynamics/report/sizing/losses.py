@@ -175,8 +175,7 @@ class _Loop:
         self.control = StewartController(platform, self.parameters)
         self.truth, self.time, self.state = truth, 0.0, _at_home(truth.machine)
         exact = truth.machine.platform.mass == platform.machine.platform.mass
-        while self.time < (HELD if exact else SAGS):
-            self.advance(PERIOD, self.answer(self.time, self.state))
+        self.go_on(HELD if exact else SAGS)
 
     def heave(self, sign: float) -> None:
         """Go on to the middle of a motion up (1) or down (-1)."""
@@ -197,7 +196,10 @@ class _Loop:
                 if attempt == ATTEMPTS - 1:
                     raise
                 way *= SHORTER
-        end = self.time + 0.5 * duration
+        self.go_on(self.time + 0.5 * duration)
+
+    def go_on(self, end: float) -> None:
+        """Answer every state until a time [s]."""
         while self.time < end:
             self.advance(PERIOD, self.answer(self.time, self.state))
 
