@@ -22,9 +22,9 @@ from robot_dynamics.report.sizing.axes import NAMES, displaced
 from robot_dynamics.report.sizing.box import largest_box
 from robot_dynamics.report.sizing.envelopes import envelopes
 from robot_dynamics.report.sizing.loads import Loads, standard_loads
-from robot_dynamics.report.sizing.losses import fall, holding, losses
+from robot_dynamics.report.sizing.losses import Landing, fall, holding, losses
 from robot_dynamics.report.sizing.ratings import ratings, supply
-from robot_dynamics.report.sizing.verdict import JudgedCase, verdict
+from robot_dynamics.report.sizing.verdict import LoadCase, verdict
 from robot_dynamics.report.sizing.workspace import excursions, maps
 from robot_dynamics.resources import resource
 from robot_dynamics.stewart.new_machine import Measures, machine_text
@@ -170,10 +170,11 @@ def test_the_verdict_is_that_of_the_worst_load_and_rating():
     time, zero = np.linspace(0.0, 4.0, 401), np.zeros((401, 6, 3))
     reactions = stewart.Reactions(zero, zero, zero, zero, zero)
 
-    def case(name: str, force: float, speed: float, *messages: str) -> JudgedCase:
+    def case(name: str, force: float, speed: float, *messages: str) -> LoadCase:
         values = np.full((401, 6), force)
         loads = Loads("", time, values, np.full((401, 6), speed), values, reactions, time, messages)
-        return JudgedCase(name, loads, ratings(machine, loads))
+        landing = Landing(np.nan, "", np.zeros(6), 0.0)
+        return LoadCase(name, 1.0, loads, ratings(machine, loads), supply(loads), landing, values[0])
 
     light = case("", 1e3, 0.1)
     for other, good, words in (

@@ -72,10 +72,10 @@ def run(arguments: argparse.Namespace) -> int:
         print(f"wrote {path}")
     for line in loss_lines(found.losses):
         print(line)
-    for case in found.judged:
+    for case in found.cases:
         for message in case.loads.messages:
             print(f"not within limits{f' with the load {shown(case.name)}' if case.name else ''}: {message}")
-    print(verdict(platform.machine, found.judged)[1])
+    print(verdict(platform.machine, found.cases)[1])
     return 0
 
 

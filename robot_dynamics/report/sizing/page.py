@@ -23,32 +23,13 @@ from robot_dynamics.report.sizing.box import WorkspaceBox, largest_box
 from robot_dynamics.report.sizing.envelopes import MotionEnvelope, envelope_rows, envelopes
 from robot_dynamics.report.sizing.loads import REACTIONS, Loads, recorded_loads, standard_loads
 from robot_dynamics.report.sizing.losses import Landing, fall, holding, loss_rows, loss_table, losses
-from robot_dynamics.report.sizing.ratings import Ratings, Supply, ratings, supply
-from robot_dynamics.report.sizing.verdict import JudgedCase, bars, next_steps, verdict
+from robot_dynamics.report.sizing.ratings import Ratings, ratings, supply
+from robot_dynamics.report.sizing.verdict import LoadCase, bars, next_steps, verdict
 from robot_dynamics.report.sizing.workspace import CAUSES, Excursion, PlaneMap, excursions, map_rows, maps
 from robot_dynamics.spatial import Array
 from robot_dynamics.stewart.machine import Machine
 from robot_dynamics.stewart.motion_table import MotionTable
 from robot_dynamics.stewart.platform import StewartPlatform
-
-
-@dataclass(frozen=True)
-class LoadCase:
-    """Numbers of one payload in the motion of the report.
-
-    Attributes:
-        name: of the case.
-        mass: of the platform with it [kg].
-        loads, ratings, supply, fall, holding: as of :class:`Study`.
-    """
-
-    name: str
-    mass: float
-    loads: Loads
-    ratings: Ratings
-    supply: Supply
-    fall: Landing
-    holding: Array
 
 
 @dataclass(frozen=True)
@@ -60,37 +41,24 @@ class Study:
         reached: excursions along the six directions.
         maps: over pairs of them.
         able: what can be done along them.
-        loads: of the motion.
-        ratings: use of the actuators in it.
-        supply: power of all actuators in it.
-        fall: after a loss of power at home.
-        holding: (6,) forces that hold the platform at home [N].
         losses: of power, joint states and a leg at home, by their names; words where there is no
             simulation.
         box: the largest one around home that is within the limits.
-        cases: the same with payloads.
+        cases: the machine as in its file, then the same with payloads.
     """
 
     machine: Machine
     reached: list[Excursion]
     maps: list[PlaneMap]
     able: list[MotionEnvelope]
-    loads: Loads
-    ratings: Ratings
-    supply: Supply
-    fall: Landing
-    holding: Array
     losses: Mapping[str, Landing | str]
     box: WorkspaceBox
-    cases: tuple[LoadCase, ...] = ()
+    cases: tuple[LoadCase, ...]
 
     @property
-    def judged(self) -> list[JudgedCase]:
-        """The machine as in its file, and every load case."""
-        return [
-            JudgedCase("", self.loads, self.ratings),
-            *(JudgedCase(case.name, case.loads, case.ratings) for case in self.cases),
-        ]
+    def own(self) -> LoadCase:
+        """The machine as in its file."""
+        return self.cases[0]
 
 
 def study(
@@ -120,35 +88,23 @@ def study(
             return standard_loads(carrying, reached, able)
         return recorded_loads(carrying, motion, title)
 
+    def case(name: str, carrying: StewartPlatform) -> LoadCase:
+        there, freed = in_motion(carrying), compensated(carrying)
+        rated, mass = ratings(platform.machine, there), carrying.machine.platform.mass
+        return LoadCase(name, mass, there, rated, supply(there), fall(freed), holding(freed))
+
     progress("loads of the motion", 0.2)
-    machine, loads, cases = platform.machine, in_motion(platform), []
+    machine = platform.machine
+    cases = [case("", platform)]
     for name, body in (payloads or {}).items():
-        carrying = StewartPlatform(loaded(machine, body))
-        there, mass = in_motion(carrying), carrying.machine.platform.mass
-        rated, freed = ratings(machine, there), compensated(carrying)
-        cases.append(LoadCase(name, mass, there, rated, supply(there), fall(freed), holding(freed)))
-    rated = ratings(machine, loads)
+        cases.append(case(name, StewartPlatform(loaded(machine, body))))
     progress("maps of the workspace", 0.4)
     every = maps(machine, reached)
     progress("proof of the box", 0.6)
     box = largest_box(machine, reached, proportions)
     progress("losses of power, joint states and a leg", 0.7)
-    freed = compensated(platform)
-    falls = fall(freed)
-    return Study(
-        machine,
-        reached,
-        every,
-        able,
-        loads,
-        rated,
-        supply(loads),
-        falls,
-        holding(freed),
-        losses(platform, falls),
-        box,
-        tuple(cases),
-    )
+    lost = losses(platform, cases[0].fall)
+    return Study(machine, reached, every, able, lost, box, tuple(cases))
 
 
 def write(found: Study, folder: Path) -> list[Path]:
@@ -164,19 +120,19 @@ def write(found: Study, folder: Path) -> list[Path]:
 
 
 def _html(found: Study, tables: dict[str, tuple[str, str]]) -> str:
-    machine, loads = found.machine, found.loads
+    machine, loads = found.machine, found.own.loads
     limit = min(leg.limits.force for leg in machine.legs)
     planes = [f"{NAMES[a]} and {NAMES[b]}" for a, b in PLANES]
     curves = pictures.load_curves(machine, loads)
-    kept, sentence = verdict(machine, found.judged)
+    kept, sentence = verdict(machine, found.cases)
     return rendered(
         "report/sizing/page.html.j2",
         title=f"{shown(machine.name)}: what it reaches, what it can do, what it needs",
         summary=_summary(machine),
         kept=kept,
         verdict=sentence,
-        steps=list(next_steps(machine, found.judged)),
-        force_bars=bars(machine, found.judged),
+        steps=list(next_steps(machine, found.cases)),
+        force_bars=bars(machine, found.cases),
         drawing=_captioned(["The platform at home"], [pictures.drawing(machine)]),
         findings=list(_findings(found)),
         characteristic=f"{machine.characteristic_length:g}",
@@ -192,10 +148,10 @@ def _html(found: Study, tables: dict[str, tuple[str, str]]) -> str:
         motion=f"The motion: {loads.title}; {loads.time[-1]:.4g} s, {len(loads.time)} samples.",
         messages=loads.messages,
         actuators=_actuator_table(machine, loads),
-        ratings=_rating_table(machine, found.ratings),
+        ratings=_rating_table(machine, found.own.ratings),
         most_loaded=_most_loaded(found),
-        supply=found.supply,
-        cases=_case_table(found) if found.cases else None,
+        supply=found.own.supply,
+        cases=_case_table(found) if len(found.cases) > 1 else None,
         box=_box_table(found.box),
         box_words=_box_words(found.box),
         fall=_fall_words(found),
@@ -327,7 +283,7 @@ def _rating_table(machine: Machine, rated: Ratings) -> dict[str, Any]:
 def _findings(found: Study) -> Iterator[str]:
     """Results for who decides, below the verdict."""
     yield f"Most loaded: {_most_loaded(found)}."
-    supply = found.supply
+    supply = found.own.supply
     yield (
         f"Supply of all six actuators: peak {_figures(supply.peak)} W, mean {_figures(supply.mean)} W net,"
         f" returned at most {_figures(supply.regeneration)} W."
@@ -341,7 +297,7 @@ def _findings(found: Study) -> Iterator[str]:
 
 def _most_loaded(found: Study) -> str:
     """The leg with the greatest use, by each rating."""
-    names, rated, words = list(map(shown, found.machine.leg_names)), found.ratings, []
+    names, rated, words = list(map(shown, found.machine.leg_names)), found.own.ratings, []
     for use, what in (
         (rated.continuous_use, "continuous force"),
         (rated.peak_use, "force limit"),
@@ -351,7 +307,7 @@ def _most_loaded(found: Study) -> str:
             leg = int(use.argmax())
             words.append(f"{names[leg]}: {use[leg]:.0%} of its {what}")
     if not words:
-        rms = found.loads.actuators()["rms_force"]
+        rms = found.own.loads.actuators()["rms_force"]
         words = [f"{names[int(rms.argmax())]}: {_figures(float(rms.max()))} N rms"]
     return "; ".join(words)
 
@@ -381,21 +337,12 @@ def _case_table(found: Study) -> dict[str, Any]:
     header = ["load case", "platform [kg]", "peak force [N]", "most loaded leg", "rms force [N]"]
     header += ["rms of the continuous force [%]", "supply peak [W]", "mean [W]", "returned [W]"]
     header += ["fall: leg speed [m/s]", "energy [J]", "holding [N]"]
-    own = LoadCase(
-        "as in the file",
-        found.machine.platform.mass,
-        found.loads,
-        found.ratings,
-        found.supply,
-        found.fall,
-        found.holding,
-    )
     rows = []
-    for case in (own, *found.cases):
+    for case in found.cases:
         force, rms = np.abs(case.loads.force).max(axis=0), case.loads.actuators()["rms_force"]
         leg, use = int(force.argmax()), float(case.ratings.continuous_use.max())
         peak = _figures(float(force.max()))
-        cells: list[Any] = [shown(case.name), _figures(case.mass)]
+        cells: list[Any] = [shown(case.name) or "as in the file", _figures(case.mass)]
         cells.append({"style": "over", "text": peak} if case.loads.messages else peak)
         cells += [shown(found.machine.leg_names[leg]), _figures(float(rms.max()))]
         share = f"{100.0 * use:.0f}" if np.isfinite(use) and use > 0.0 else ""
@@ -410,8 +357,8 @@ def _case_table(found: Study) -> dict[str, Any]:
 
 def _fall_words(found: Study) -> str:
     """The fall after a loss of power, in words."""
-    lost, machine = found.fall, found.machine
-    hold = f"Brakes must hold up to {_figures(float(np.abs(found.holding).max()))} N per leg at home"
+    lost, machine = found.own.fall, found.machine
+    hold = f"Brakes must hold up to {_figures(float(np.abs(found.own.holding).max()))} N per leg at home"
     static = max((float(np.nanmax(m.force[m.kept], initial=0.0)) for m in found.maps), default=0.0)
     hold += f", {_figures(static)} N on the maps above."
     if not np.isfinite(lost.time):
@@ -436,20 +383,20 @@ def _reaction_table(machine: Machine, loads: Loads) -> dict[str, Any]:
 
 def _tables(found: Study) -> dict[str, tuple[str, str]]:
     """Words and CSV text of every table by its file's name."""
-    loads, names = found.loads, [shown(name) for name in found.machine.leg_names]
+    loads, names = found.own.loads, [shown(name) for name in found.machine.leg_names]
     series = {"length": loads.length, "speed": loads.speed, "force": loads.force, "power": loads.power}
     over_time: Array = np.column_stack([loads.time, *series.values(), loads.condition])
     columns = ["time", *(f"{name}.{key}" for key in series for name in names), "condition_number"]
-    peaks = _peaks(loads, found.ratings)
+    peaks = _peaks(loads, found.own.ratings)
     more = {
         f"actuators_{number}.csv": (
             f"the same with the load case {shown(case.name)}",
             _csv(["leg", *peaks], _legs_of(names, case.loads, case.ratings)),
         )
-        for number, case in enumerate(found.cases, start=1)
+        for number, case in enumerate(found.cases[1:], start=1)
     }
     reach = [[NAMES[e.axis], e.least, e.greatest, *e.causes] for e in found.reached]
-    each = _legs_of(names, loads, found.ratings)
+    each = _legs_of(names, loads, found.own.ratings)
     return {
         "reach.csv": (
             "excursions along the six directions",

@@ -10,7 +10,9 @@ import numpy as np
 from robot_dynamics.errors import shown
 from robot_dynamics.report.pages import Bar
 from robot_dynamics.report.sizing.loads import Loads
-from robot_dynamics.report.sizing.ratings import Ratings
+from robot_dynamics.report.sizing.losses import Landing
+from robot_dynamics.report.sizing.ratings import Ratings, Supply
+from robot_dynamics.spatial import Array
 from robot_dynamics.stewart.machine import Machine
 
 TIGHT = 0.8
@@ -22,25 +24,34 @@ GUESSES = {
 
 
 @dataclass(frozen=True)
-class JudgedCase:
-    """A load case as the verdict sees it.
+class LoadCase:
+    """Numbers of one payload in the motion of the report.
 
     Attributes:
         name: of the case; empty for the machine as its file has it.
-        loads, rated: in the motion of the report.
+        mass: of the platform with it [kg].
+        loads: of the motion.
+        ratings: use of the actuators in it.
+        supply: power of all actuators in it.
+        fall: after a loss of power at home.
+        holding: (6,) forces that hold the platform at home [N].
     """
 
     name: str
+    mass: float
     loads: Loads
-    rated: Ratings
+    ratings: Ratings
+    supply: Supply
+    fall: Landing
+    holding: Array
 
     def most_used(self, rating: str) -> tuple[float, int]:
         """Greatest use by ``peak_use``, ``continuous_use`` or ``curve_use``, and its leg; 0 without it."""
-        use = np.nan_to_num(getattr(self.rated, rating), posinf=0.0)
+        use = np.nan_to_num(getattr(self.ratings, rating), posinf=0.0)
         return float(use.max()), int(use.argmax())
 
 
-def verdict(machine: Machine, cases: Sequence[JudgedCase]) -> tuple[bool, str]:
+def verdict(machine: Machine, cases: Sequence[LoadCase]) -> tuple[bool, str]:
     """Return True if the motion is within every limit and rating with every load, and a sentence about it."""
     names = [shown(name) for name in machine.leg_names]
     for case in cases:
@@ -58,7 +69,7 @@ def verdict(machine: Machine, cases: Sequence[JudgedCase]) -> tuple[bool, str]:
         return (
             False,
             f"{names[leg]} is too weak at speed{_carrying(case)}: {100.0 * curve:.0f} % of its speed-force"
-            f" curve at {case.rated.curve_time[leg]:.3g} s.",
+            f" curve at {case.ratings.curve_time[leg]:.3g} s.",
         )
     use, leg, case = _worst(cases, "peak_use")
     if use == 0.0:
@@ -73,20 +84,20 @@ def verdict(machine: Machine, cases: Sequence[JudgedCase]) -> tuple[bool, str]:
     )
 
 
-def _worst(cases: Sequence[JudgedCase], rating: str) -> tuple[float, int, JudgedCase]:
+def _worst(cases: Sequence[LoadCase], rating: str) -> tuple[float, int, LoadCase]:
     """Greatest use by a rating, its leg and its case; the first of equals."""
     used = [(*case.most_used(rating), case) for case in cases]
     return max(used, key=lambda found: found[0])
 
 
-def _carrying(case: JudgedCase) -> str:
+def _carrying(case: LoadCase) -> str:
     return f" with the load {shown(case.name)}" if case.name else ""
 
 
-def next_steps(machine: Machine, cases: Sequence[JudgedCase]) -> Iterator[str]:
+def next_steps(machine: Machine, cases: Sequence[LoadCase]) -> Iterator[str]:
     """Next steps, most urgent first."""
     use, heat, curve = (_worst(cases, f"{name}_use")[0] for name in ("peak", "continuous", "curve"))
-    rated = cases[0].rated
+    rated = cases[0].ratings
     if any(case.loads.messages for case in cases):
         yield (
             "Slow the motion down (robot_dynamics stewart retime), carry less, or choose actuators with the"
@@ -108,7 +119,7 @@ def next_steps(machine: Machine, cases: Sequence[JudgedCase]) -> Iterator[str]:
         yield GUESSES[part]
 
 
-def bars(machine: Machine, cases: Sequence[JudgedCase]) -> list[Bar]:
+def bars(machine: Machine, cases: Sequence[LoadCase]) -> list[Bar]:
     """Needed and available force of each leg, the greatest of all load cases."""
     needed = np.max([np.abs(case.loads.force).max(axis=0) for case in cases], axis=0)
     limits = [leg.limits.force for leg in machine.legs]
