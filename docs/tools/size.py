@@ -24,6 +24,8 @@ PYTHON = (".py",)
 C = (".c", ".h", ".cpp", ".hpp")
 CODE = (*PYTHON, *C)
 GENERATED = re.compile(r"generated[^\n]*do not (edit|modify)", re.IGNORECASE)
+_PLACE = re.compile(r"@[A-Z_]+@")
+"""What a template leaves open."""
 _C_COMMENT = re.compile(r'("(?:\\.|[^"\\])*"|\'(?:\\.|[^\'\\])*\')|/\*.*?\*/|//[^\n]*', re.DOTALL)
 _LAYOUT = {
     tokenize.COMMENT,
@@ -58,6 +60,7 @@ def lines_of_code(name: str, text: str) -> int:
 
 
 def _lines_of_python(text: str) -> int:
+    text = _PLACE.sub("None", text)
     held: set[int] = set()
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
         if token.type not in _LAYOUT:
