@@ -99,7 +99,7 @@ class Planned(Generic[R]):
 
     Attributes:
         trajectory: what is to be followed.
-        epoch: of the departure for which it was planned.
+        epoch: of the plan start for which it was planned.
     """
 
     trajectory: FollowedTrajectory[R]
@@ -158,7 +158,7 @@ class Controller(Plannable[R], Protocol[R]):
     def follows(self, trajectory: FollowedTrajectory[R]) -> bool:
         """True if ``trajectory`` is being followed, or will be from its start on."""
 
-    def departure(self, start: float | None, allowance: float = 0.0) -> PlanStart[R]:
+    def plan_start(self, start: float | None, allowance: float = 0.0) -> PlanStart[R]:
         """Start of a plan; asked before planning, outside the cycle.
 
         Args:
@@ -175,7 +175,7 @@ class Controller(Plannable[R], Protocol[R]):
 
 
 def plan_start_of(controller: Plannable[R], start: float | None, allowance: float) -> PlanStart[R]:
-    """See :meth:`Controller.departure`, which this is for every controller."""
+    """See :meth:`Controller.plan_start`, which this is for every controller."""
     if controller.phase is Phase.PROTECTIVE_STOP:
         raise TrajectoryError(LATCHED)
     if not controller.phase.controls:
@@ -185,7 +185,7 @@ def plan_start_of(controller: Plannable[R], start: float | None, allowance: floa
     epoch = controller.epoch
     now = controller.time + real_number("allowance", allowance, TrajectoryError)
     begin = now if start is None else real_number("start", start, TrajectoryError)
-    # Where the reference will be at departure is where the new path begins, so nothing jumps.
+    # Where the reference will be at the plan start is where the new path begins, so nothing jumps.
     return PlanStart(begin, now, controller.reference(max(begin, now)), epoch)
 
 

@@ -189,13 +189,13 @@ def check_times(times: Array) -> None:
         )
 
 
-def waypoints_ahead(times: Array, start_time: float, departure: float, now: float) -> NDArray[np.bool_]:
-    """(K,) which waypoints lie after the departure; all times in [s].
+def waypoints_ahead(times: Array, start_time: float, switch_time: float, now: float) -> NDArray[np.bool_]:
+    """(K,) which waypoints lie after the switch time; all times in [s].
 
     Raises:
         TrajectoryError: none does.
     """
-    ahead = times + start_time > departure + SHORTEST_SEGMENT
+    ahead = times + start_time > switch_time + SHORTEST_SEGMENT
     if not ahead.any():
         raise TrajectoryError(
             f"every waypoint lies in the past: the last one is due at {short(times[-1] + start_time)} s,"

@@ -323,7 +323,7 @@ class ComputedTorqueController(LifecycleNode):
         return PlanRequest(
             trajectory.stamp,
             trajectory.points,
-            lambda departure: controller.plan(names, table, departure, rules, streamed),
+            lambda plan_start: controller.plan(names, table, plan_start, rules, streamed),
         )
 
     def _checked(self) -> Checked:

@@ -199,7 +199,7 @@ class StewartPlatformNode(LifecycleNode):
         """Plan request of a trajectory; called in a thread."""
         _check_frame(raw.frame, (self._machine_parameters.base_frame,))
         points = raw.poses()
-        return PlanRequest(raw.stamp, raw.points, lambda departure: controller.plan(points, departure))
+        return PlanRequest(raw.stamp, raw.points, lambda plan_start: controller.plan(points, plan_start))
 
     def _on_wrench(self, message: WrenchStamped) -> None:
         controller = self._loop.controller

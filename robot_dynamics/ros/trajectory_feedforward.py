@@ -216,7 +216,7 @@ class TrajectoryFeedforward(LifecycleNode):
         limits = (1.0 - feeder.rules.torque.torque_margin) * feeder.settings.limits_of(model.chain)
         origin = None
         if feeder.feedforward is not None and not feeder.blindness():
-            origin = feeder.feedforward.departure(None, feeder.now()).origin
+            origin = feeder.feedforward.plan_start(None, feeder.now()).origin
         return Checked(model.chain, self._drives(model), limits, feeder.rules, origin)
 
     def _on_hold(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:

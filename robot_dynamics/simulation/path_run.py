@@ -113,15 +113,15 @@ def run_path(
         command = control.update(cycle * period, plant.position, plant.velocity)
         if cycle < settling:
             plant.advance(period, command.effort)
-    departure = control.departure(None)
-    begin = departure.start - float(spline.times[0])
+    plan_start = control.plan_start(None)
+    begin = plan_start.start - float(spline.times[0])
     control.accept(
-        Planned(Trajectory(QuinticSpline(spline.times + begin, spline.coefficients)), departure.epoch)
+        Planned(Trajectory(QuinticSpline(spline.times + begin, spline.coefficients)), plan_start.epoch)
     )
     rows_of_run = []
     for cycle in range(int(np.ceil((spline.times[-1] - spline.times[0] + _AFTER) / period))):
         position = plant.position
-        now = departure.now + cycle * period
+        now = plan_start.now + cycle * period
         command = control.update(now, position, plant.velocity)
         # The command's own reference is that of the middle of the cycle.
         wanted = control.reference(now).position

@@ -239,7 +239,7 @@ def test_twenty_holds_do_not_sink_under_a_load_that_the_model_lacks():
     sagged, reference = places[-1], control.reference(np.inf).position[0]
     assert reference == pytest.approx(0.8) and abs(sagged - reference) > 0.01
     for k in range(20):
-        planned = control.plan(["swing"], [Waypoint(1.0, [1.0])], control.departure(None, 0.05))
+        planned = control.plan(["swing"], [Waypoint(1.0, [1.0])], control.plan_start(None, 0.05))
         control.hold()
         assert "a hold" in control.accept(planned)
         _, places, _ = simulate(control, places[-1], 0.0, 0.1, start=2.0 + 0.1 * k)

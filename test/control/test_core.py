@@ -175,15 +175,15 @@ def test_a_plan_is_void_after_a_hold_and_when_it_comes_late(models):
     goal = [Waypoint(1.0, [0.1] * 6)]
     for k in range(3):
         control.update(0.01 * k, np.zeros(6), np.zeros(6))
-    planned = control.plan(chain.joint_names, goal, control.departure(None, 0.05))
+    planned = control.plan(chain.joint_names, goal, control.plan_start(None, 0.05))
     assert planned.trajectory.start == pytest.approx(0.07)
     control.hold()
     assert "a hold, a jump" in control.accept(planned)
-    planned = control.plan(chain.joint_names, goal, control.departure(None, 0.05))
+    planned = control.plan(chain.joint_names, goal, control.plan_start(None, 0.05))
     for k in range(3, 12):
         control.update(0.01 * k, np.zeros(6), np.zeros(6))
     assert "longer than it was allowed to" in control.accept(planned)
-    planned = control.plan(chain.joint_names, goal, control.departure(None, 0.05))
+    planned = control.plan(chain.joint_names, goal, control.plan_start(None, 0.05))
     control.update(0.13, np.zeros(6), np.zeros(6))
     assert control.accept(planned) == ""
     assert control.follows(planned.trajectory)
@@ -277,7 +277,7 @@ def test_what_does_not_fit_the_arm_never_reaches_the_core(models):
                 controller.accept(wrong)
         if other is not None:
             other.update(0.0, [0.1], [0.0])
-            planned = other.plan(["swing"], [Waypoint(1.0, np.array([0.5]))], other.departure(None))
+            planned = other.plan(["swing"], [Waypoint(1.0, np.array([0.5]))], other.plan_start(None))
             with pytest.raises(TrajectoryError, match="moves 1 coordinates; this machine has 6"):
                 controller.accept(planned)
             with pytest.raises(ModelError, match="of an arm with 1 joints"):

@@ -98,14 +98,14 @@ def test_a_path_with_a_stamp_waits_and_one_with_an_old_stamp_begins_now():
     np.testing.assert_allclose(late.trajectory.sample(4.75).position, [0.4])
 
 
-def test_a_plan_under_way_is_joined_where_it_is_at_departure():
+def test_a_plan_under_way_is_joined_where_it_is_at_plan_start():
     made = feeder()
     assert not made.accept(made.plan(*swing(1.4), None, 0.0), 0.0)
-    for start, departure in ((None, 0.5), (0.25, 0.5), (0.75, 0.75)):
+    for start, plan_start in ((None, 0.5), (0.25, 0.5), (0.75, 0.75)):
         joined = made.plan(*swing(0.0, 2.0), start, 0.5)
         assert joined.moving
-        at = joined.trajectory.sample(departure)
-        q, qd, qdd = quintic(0.4, 1.4, departure)
+        at = joined.trajectory.sample(plan_start)
+        q, qd, qdd = quintic(0.4, 1.4, plan_start)
         np.testing.assert_allclose([at.position, at.velocity, at.acceleration], [[q], [qd], [qdd]], atol=1e-9)
 
 
@@ -250,8 +250,8 @@ def test_until_a_plan_departs_its_points_are_those_of_what_it_replaces(departs):
     made = feeder(limit=40.0)
     first = made.plan(*swing(1.4), None, 0.0)
     assert not made.accept(first, 0.0)
-    departure = made.departure(departs, 0.5, allowance=0.1, delivery=0.2)
-    second = made.plan_from(*swing(0.2, 2.0), departure)
+    plan_start = made.plan_start(departs, 0.5, allowance=0.1, delivery=0.2)
+    second = made.plan_from(*swing(0.2, 2.0), plan_start)
     leaves = departs or 0.8
     assert (second.trajectory.start, second.lead.times[0]) == (pytest.approx(leaves), 0.5)
     assert np.diff(message_points(second)[0]).min() > 1e-5
@@ -270,13 +270,13 @@ def test_a_plan_departs_from_where_the_arm_is_held_and_not_from_where_it_sags_to
     assert not made.moving(2.0)
     for measured, departs in ((1.385, 1.4), (1.3, 1.3)):
         made.observe(np.array([measured]))
-        planned = made.plan_from(*swing(0.5), made.departure(None, 2.0, 0.1))
+        planned = made.plan_from(*swing(0.5), made.plan_start(None, 2.0, 0.1))
         np.testing.assert_allclose(planned.lead.positions, [[departs]], atol=1e-9)
         np.testing.assert_allclose(planned.samples.positions[0], [departs], atol=1e-9)
     made.observe(np.array([1.2]))
     made.drop()
     made.observe(np.array([1.19]))
-    assert made.departure(None, 3.0).origin.position.tolist() == [1.2]
+    assert made.plan_start(None, 3.0).origin.position.tolist() == [1.2]
 
 
 def test_a_controller_that_reports_its_reference_is_taken_at_its_word():
@@ -301,7 +301,7 @@ def test_a_controller_that_reports_its_reference_is_taken_at_its_word():
         made.observe(np.array([0.6]), 0.1 * tenth)
     assert made.rests()
     made.stand()
-    assert (made.moving(0.9), made.departure(None, 0.9).origin.position.tolist()) == (False, [0.6])
+    assert (made.moving(0.9), made.plan_start(None, 0.9).origin.position.tolist()) == (False, [0.6])
     # A turn more or less is the same place of a joint without limits, not of another.
     made.reported = np.array([0.6 + 2.0 * np.pi])
     assert "is 6.28" in made.astray(0.9)
@@ -310,12 +310,12 @@ def test_a_controller_that_reports_its_reference_is_taken_at_its_word():
 def test_what_the_controller_does_not_take_leaves_what_it_would_have_replaced():
     made = feeder()
     assert not made.accept(made.plan(*swing(1.4), None, 0.0), 0.0)
-    expected = made.departure(0.7, 0.5).origin.position
+    expected = made.plan_start(0.7, 0.5).origin.position
     refused = made.plan(*swing(0.2), None, 0.5)
     assert not made.accept(refused, 0.5)
     late = made.plan(*swing(0.9), None, 0.55)
     made.withdraw(refused)
-    np.testing.assert_array_equal(made.departure(0.7, 0.55).origin.position, expected)
+    np.testing.assert_array_equal(made.plan_start(0.7, 0.55).origin.position, expected)
     assert "came first" in made.accept(late, 0.55)
 
 

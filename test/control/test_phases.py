@@ -36,9 +36,9 @@ class Arm:
     def load(self, share):
         return MASS * GRAVITY * LENGTH * np.sin(self.at(share))
 
-    def plan(self, control, goals, departure):
+    def plan(self, control, goals, plan_start):
         points = [Waypoint(time, self.at(share)) for time, share in goals]
-        return control.plan(["swing"], points, departure)
+        return control.plan(["swing"], points, plan_start)
 
     def share(self, reference):
         return (reference.position[0] - 0.4) / 0.1
@@ -70,9 +70,9 @@ class Platform:
         rest = [np.zeros(3)] * 4
         return self.platform.inverse_dynamics(self.place(share), self.level, *rest).actuator_forces
 
-    def plan(self, control, goals, departure):
+    def plan(self, control, goals, plan_start):
         points = [PoseWaypoint(time, self.place(share), self.level) for time, share in goals]
-        return control.plan(points, departure)
+        return control.plan(points, plan_start)
 
     def share(self, reference):
         return (reference.position - self.home)[2] / 0.01
@@ -85,7 +85,7 @@ def machine(request):
 
 def follow(machine, control, goals, start=None):
     """Plan and accept; the reason when that fails."""
-    return control.accept(machine.plan(control, goals, control.departure(start)))
+    return control.accept(machine.plan(control, goals, control.plan_start(start)))
 
 
 @pytest.mark.parametrize("output", ["gravity_fade", "zero"])
@@ -101,7 +101,7 @@ def test_before_any_state_nothing_is_held_followed_lost_or_carried(machine, outp
             assert command.phase is Phase.WAITING
             np.testing.assert_array_equal(command.effort, np.zeros(machine.joints))
     with pytest.raises(TrajectoryError, match=f"{NOT_READY}waiting for the first joint state"):
-        control.departure(None)
+        control.plan_start(None)
     command = control.update(0.0, machine.at(0.5), np.zeros(machine.joints))
     assert command.phase is control.phase is Phase.HOLDING
     assert machine.share(command.reference) == pytest.approx(0.5)
@@ -124,7 +124,7 @@ def test_lost_states_end_what_is_followed_and_holds_change_nothing(machine):
     control.hold()
     assert control.phase is Phase.STALE
     with pytest.raises(TrajectoryError, match=f"{NOT_READY}no joint state: safe output"):
-        control.departure(None)
+        control.plan_start(None)
     assert machine.share(control.reference(0.5)) == pytest.approx(0.0)
     # The load is the one at the place that was seen last, though nothing is controlled.
     control.observe(machine.at(1.0))
@@ -172,10 +172,10 @@ def test_a_path_with_an_old_stamp_leaves_from_where_the_reference_is_now(machine
 def test_what_is_followed_is_known_until_it_is_replaced(machine):
     control = machine.controller()
     control.update(0.0, machine.at(0.0), np.zeros(machine.joints))
-    first = machine.plan(control, [(1.0, 1.0)], control.departure(None))
+    first = machine.plan(control, [(1.0, 1.0)], control.plan_start(None))
     assert not control.follows(first.trajectory)
     assert control.accept(first) == "" and control.follows(first.trajectory)
-    later = machine.plan(control, [(1.0, 0.5)], control.departure(0.5))
+    later = machine.plan(control, [(1.0, 0.5)], control.plan_start(0.5))
     assert control.accept(later) == ""
     control.update(0.1, machine.at(0.001), np.zeros(machine.joints))
     assert control.follows(first.trajectory) and control.follows(later.trajectory)
@@ -218,7 +218,7 @@ def test_a_plan_is_void_when_anything_else_came_first(machine):
     for event in (lambda control: control.hold(), jump, loss, newer, lambda control: control.lost_states()):
         control = machine.controller()
         control.update(0.0, machine.at(0.0), rest)
-        late = machine.plan(control, [(1.0, 1.0)], control.departure(None, allowance=0.5))
+        late = machine.plan(control, [(1.0, 1.0)], control.plan_start(None, allowance=0.5))
         event(control)
         phase = control.phase
         assert control.accept(late) == reason
@@ -230,7 +230,7 @@ def test_planning_may_take_as_long_as_it_was_allowed_to(machine):
     for elapsed, reason in ((0.25, ""), (0.375, "planning took 0.125 s longer than it was allowed to")):
         control = machine.controller()
         control.update(0.0, machine.at(0.0), rest)
-        planned = machine.plan(control, [(1.0, 1.0)], control.departure(None, allowance=0.25))
+        planned = machine.plan(control, [(1.0, 1.0)], control.plan_start(None, allowance=0.25))
         assert planned.trajectory.start == 0.25
         control.update(elapsed, machine.at(0.0), rest)
         assert control.accept(planned) == reason

@@ -55,7 +55,7 @@ def test_trajectories_are_refused_until_the_reset_which_moves_nothing():
 def test_a_plan_from_before_the_stop_is_refused_and_one_from_before_the_reset_is_void():
     control = protected()
     control.reset_fault()
-    planned = control.plan(["swing"], [Waypoint(2.0, (0.8,))], control.departure(None))
+    planned = control.plan(["swing"], [Waypoint(2.0, (0.8,))], control.plan_start(None))
     load_core().rd_core_protect(ffi().cast("rd_core *", control.handle), OVERSPEED)
     assert control.accept(planned) == LATCHED
     control.reset_fault()

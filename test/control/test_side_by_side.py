@@ -138,7 +138,7 @@ def test_a_chain_of_one_arm_must_name_all_joints_unless_it_is_allowed(model):
     rules = PathRules(partial=True, torque=TorqueCheckParameters(torque_check="off"))
     control.follow(["waist", *LEFT], [Waypoint(1.0, (0.5, 0.0, 0.0))])
     control.update(0.002, START[:3], np.zeros(3))
-    planned = control.plan(LEFT, [Waypoint(0.5, (0.2, 0.2))], control.departure(None), rules)
+    planned = control.plan(LEFT, [Waypoint(0.5, (0.2, 0.2))], control.plan_start(None), rules)
     assert control.accept(planned) == ""
     assert control.reference(2.0).position == pytest.approx([0.5, 0.2, 0.2])
 

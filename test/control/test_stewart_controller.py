@@ -228,7 +228,7 @@ def test_a_plan_is_void_after_a_hold_a_jump_a_loss_or_another_plan(platform):
     control.update(0.0, lengths_at(platform), np.zeros(6))
 
     def planned():
-        return control.plan([waypoint(platform, 1.0, (0.0, 0.0, 0.01))], control.departure(None))
+        return control.plan([waypoint(platform, 1.0, (0.0, 0.0, 0.01))], control.plan_start(None))
 
     first, second = planned(), planned()
     assert control.accept(first) == ""
@@ -247,7 +247,7 @@ def test_a_plan_is_void_after_a_hold_a_jump_a_loss_or_another_plan(platform):
     waiting = planned()
     control.update(1.002, lengths_at(platform), np.zeros(6))
     assert "longer than it was allowed" in control.accept(waiting)
-    ready = control.plan([waypoint(platform, 1.0, (0.0, 0.0, 0.01))], control.departure(None, allowance=0.1))
+    ready = control.plan([waypoint(platform, 1.0, (0.0, 0.0, 0.01))], control.plan_start(None, allowance=0.1))
     control.update(1.004, lengths_at(platform), np.zeros(6))
     assert control.accept(ready) == ""
     assert ready.trajectory.start == pytest.approx(1.102)

@@ -56,7 +56,7 @@ def test_a_hold_at_speed_stays_on_the_path_and_within_the_limits(panda, seed):
     panda.control.hold()
     assert panda.control.phase is Phase.STOPPING
     with pytest.raises(StoppingError):
-        panda.control.departure(None)
+        panda.control.plan_start(None)
     panda.run(0.5)
     q, qd, phases = panda.column(1, begun), np.abs(panda.column(2, begun)), panda.column(4, begun)
     stopping = int((phases == Phase.STOPPING).sum()) * panda.period

@@ -32,7 +32,7 @@ class Hand:
     def send(self, pose):
         control = self.loop.control
         target = TargetPose(np.asarray(pose))
-        planned = control.plan_pose(target, control.departure(None))
+        planned = control.plan_pose(target, control.plan_start(None))
         assert not control.accept(planned)
         self.remarks += planned.trajectory.remarks
         return planned.trajectory

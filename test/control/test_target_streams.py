@@ -203,7 +203,7 @@ def test_a_plan_that_is_made_again_does_not_lose_the_report_of_its_stream():
     names = control.chain.joint_names
     for number in range(12):
         table = tabulate([Waypoint(AHEAD, (0.001 * number, 0.0))], names)
-        plans = [control.plan(names, table, control.departure(None)) for _ in range(2)]
+        plans = [control.plan(names, table, control.plan_start(None)) for _ in range(2)]
         assert not control.accept(plans[1])
         run.remarks += plans[1].trajectory.remarks
         for _ in range(8):

@@ -137,9 +137,9 @@ def test_the_parameter_decides_and_the_answer_names_joint_time_value_and_limit(c
         with pytest.raises(
             TrajectoryError, match=r"'swing' needs .* N·m .* s after the start; its effort limit"
         ):
-            control.plan(["swing"], points, control.departure(None), rules)
+            control.plan(["swing"], points, control.plan_start(None), rules)
         return
-    planned = control.plan(["swing"], points, control.departure(None), rules).trajectory
+    planned = control.plan(["swing"], points, control.plan_start(None), rules).trajectory
     assert len(planned.remarks) == (check == "warn")
 
 
@@ -148,7 +148,7 @@ def test_the_margin_is_taken_off_the_limit():
     control.update(0.0, np.zeros(1), np.zeros(1))
     for margin, remarks in ((0.0, 0), (0.2, 1)):
         rules = PathRules(torque=TorqueCheckParameters("warn", margin))
-        planned = control.plan(["swing"], [Waypoint(20.0, [1.5])], control.departure(None), rules).trajectory
+        planned = control.plan(["swing"], [Waypoint(20.0, [1.5])], control.plan_start(None), rules).trajectory
         assert len(planned.remarks) == remarks
     assert "torque_margin leaves 5.2" in planned.remarks[0]
 
@@ -168,7 +168,7 @@ def test_a_trajectory_far_from_what_was_identified_is_remarked(ranges, words):
     control = ArmController(pendulum_chain(effort=9.0), Pendulum(), ArmParameters())
     control.update(0.0, np.zeros(1), np.zeros(1))
     rules = PathRules(identified=IdentifiedRangeParameters(*map(tuple, ranges)))
-    path = control.plan(["swing"], [Waypoint(4.0, [1.5])], control.departure(None), rules).trajectory
+    path = control.plan(["swing"], [Waypoint(4.0, [1.5])], control.plan_start(None), rules).trajectory
     assert words in path.untested if words else not path.untested
 
 

@@ -283,7 +283,7 @@ def control_targets():
         "limits_of chain": rd.ArmParameters().limits_of,
         "limits described": lambda v: rd.ArmParameters().effort_limits_of(names, v),
         "gains joint_names": rd.ArmParameters().gains,
-        "departure allowance": lambda v: started().departure(None, v),
+        "plan_start allowance": lambda v: started().plan_start(None, v),
         "accept planned": lambda v: started().accept(v),
         "take_over_from other": lambda v: started().take_over_from(v),
         "safe_command since": lambda v: started().safe_command(v),

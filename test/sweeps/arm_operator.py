@@ -409,7 +409,7 @@ class ArmOperator(RuleBasedStateMachine):
         rig, control = self.rig, self.rig.control
         here, speed = rig.plant.position, self._speed
         try:
-            refused = control.accept(control.plan_pose(target, control.departure(None)))
+            refused = control.accept(control.plan_pose(target, control.plan_start(None)))
         except RobotDynamicsError as error:
             refused = str(error)
         if target.found is None:

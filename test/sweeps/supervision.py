@@ -109,7 +109,7 @@ class Arm:
         try:
             control = loop.control
             points = [Waypoint(duration, tuple(goal.tolist()))]
-            planned = control.plan(loop.chain.joint_names, points, control.departure(None), streamed=False)
+            planned = control.plan(loop.chain.joint_names, points, control.plan_start(None), streamed=False)
         except RobotDynamicsError:
             return
         for moment in np.linspace(planned.trajectory.start, planned.trajectory.end, 40):

@@ -85,13 +85,13 @@ class ArmCommands(CoreController[Reference]):
 
     # Commands
 
-    def departure(self, start: float | None, allowance: float = 0.0) -> PlanStart[Reference]:
+    def plan_start(self, start: float | None, allowance: float = 0.0) -> PlanStart[Reference]:
         """See :class:`CoreController`; a protective stop ends a stream, too."""
         if self.phase is Phase.PROTECTIVE_STOP:
             self._stream.refuse("a protective stop", self.time)
         elif self.rest.state is not Rest.RELEASED:
             raise TrajectoryError(f"the arm is not ready for a trajectory: {self.rest.state.value}")
-        return replace(super().departure(start, allowance), queue=self._plans.queue())
+        return replace(super().plan_start(start, allowance), queue=self._plans.queue())
 
     def hold(self) -> None:
         """See :class:`CoreController`; it ends a stream, which begins anew after a pause."""
@@ -108,12 +108,12 @@ class ArmCommands(CoreController[Reference]):
         names = [self.chain.joint_names[j] for j in chosen]
         deceleration = arm_accelerations(self.chain, self.parameters)[chosen]
         try:
-            departure = self.departure(None, HANDOVER)
-            speed = departure.origin.velocity[chosen]
+            plan_start = self.plan_start(None, HANDOVER)
+            speed = plan_start.origin.velocity[chosen]
             duration = max(SHORTEST_STOP, 3.0 * float((np.abs(speed) / deceleration).max()))
-            place = departure.origin.position[chosen] + 0.5 * duration * speed
+            place = plan_start.origin.position[chosen] + 0.5 * duration * speed
             target = [Waypoint(duration, tuple(place.tolist()))]
-            refused = self.accept(self.plan(names, target, departure, PathRules(partial=True), False))
+            refused = self.accept(self.plan(names, target, plan_start, PathRules(partial=True), False))
         except TrajectoryError as error:
             refused = str(error)
         if refused:
@@ -277,7 +277,7 @@ class ArmCommands(CoreController[Reference]):
         self,
         joint_names: Sequence[str],
         waypoints: Sequence[Waypoint] | WaypointTable,
-        departure: PlanStart[Reference],
+        plan_start: PlanStart[Reference],
         rules: PathRules = ANY_PATH,
         streamed: bool = True,
     ) -> Planned[Reference]:
@@ -286,7 +286,7 @@ class ArmCommands(CoreController[Reference]):
         Args:
             joint_names: order of the waypoints' values.
             waypoints: see ``trajectory.plan``.
-            departure: where and when it begins.
+            plan_start: where and when it begins.
             rules: see ``trajectory.plan``.
             streamed: whether a single point may belong to a stream.
 
@@ -297,13 +297,13 @@ class ArmCommands(CoreController[Reference]):
         rules.order(self.chain.joint_names, joint_names)
         table = waypoints if isinstance(waypoints, WaypointTable) else tabulate(waypoints, joint_names)
         horizon = (self.parameters.stream_horizon or HORIZON) if streamed else 0.0
-        path = self._stream.plan(joint_names, table, departure, rules, horizon, self._limits(rules))
+        path = self._stream.plan(joint_names, table, plan_start, rules, horizon, self._limits(rules))
         if path is not None:
-            return Planned(path, departure.epoch)
-        return self._trajectory(joint_names, table, departure, rules)
+            return Planned(path, plan_start.epoch)
+        return self._trajectory(joint_names, table, plan_start, rules)
 
     def plan_pose(
-        self, target: TargetPose, departure: PlanStart[Reference], rules: PathRules = ANY_PATH
+        self, target: TargetPose, plan_start: PlanStart[Reference], rules: PathRules = ANY_PATH
     ) -> Planned[Reference]:
         """A trajectory to a target pose of the frame ``cartesian_frame``, as :meth:`plan` makes one.
 
@@ -312,33 +312,33 @@ class ArmCommands(CoreController[Reference]):
 
         Args:
             target: the pose; it keeps the joint positions that were found.
-            departure: where the trajectory begins; its start is the time that the pose is meant for.
+            plan_start: where the trajectory begins; its start is the time that the pose is meant for.
             rules: see ``trajectory.plan``.
 
         Raises:
             TrajectoryError: the pose is out of reach, or the trajectory cannot be followed.
         """
         rules, names = self._rules(rules), self.chain.joint_names
-        origin = departure.origin
+        origin = plan_start.origin
         if target.found is None:
-            near = self._stream.last(departure.now)
+            near = self._stream.last(plan_start.now)
             if near is None:
                 near = self._posture = origin.position.copy()
             place = self._solver().solve(target.pose, near, self._posture)
             open_row = np.full((1, len(place)), np.nan)
             target.found = WaypointTable(np.zeros(1), place[None], open_row, open_row)
         horizon = self.parameters.stream_horizon or HORIZON
-        path = self._stream.plan(names, target.found, departure, rules, horizon, self._limits(rules))
+        path = self._stream.plan(names, target.found, plan_start, rules, horizon, self._limits(rules))
         if path is not None:
-            return Planned(path, departure.epoch)
+            return Planned(path, plan_start.epoch)
         limits = self._limits(rules)
         way = np.abs(target.found.positions[0] - origin.position)
         fastest = np.where(np.isfinite(limits.velocity), limits.velocity, UNKNOWN_SPEED)
         needed = PEAK * way / (JOINING * fastest) + 3.0 * np.abs(origin.velocity) / limits.acceleration
         duration = SHORTEST_MOVE + float(needed.max())
         table = replace(target.found, times=np.array([duration]))
-        start = max(departure.start, departure.now)
-        return self._trajectory(names, table, replace(departure, start=start), rules)
+        start = max(plan_start.start, plan_start.now)
+        return self._trajectory(names, table, replace(plan_start, start=start), rules)
 
     def _solver(self) -> FrameSolver:
         """Solver of the frame ``cartesian_frame``."""
@@ -362,21 +362,21 @@ class ArmCommands(CoreController[Reference]):
         self,
         joint_names: Sequence[str],
         table: WaypointTable,
-        departure: PlanStart[Reference],
+        plan_start: PlanStart[Reference],
         rules: PathRules,
     ) -> Planned[Reference]:
         """See :meth:`plan`; no part of a stream."""
         accelerations = arm_accelerations(self.chain, self.parameters)
         trajectory = plan(
-            *(self.chain, joint_names, table, departure.start, departure.origin, departure.now, rules),
+            *(self.chain, joint_names, table, plan_start.start, plan_start.origin, plan_start.now, rules),
             stop_within(self.dynamics, self.effort_limits, accelerations),
             retimed(self.chain, self.dynamics, self.effort_limits, rules),
-            departure.queue,
+            plan_start.queue,
         )
         trajectory = torque_checked(self.chain, self.dynamics, trajectory, self.effort_limits, rules.torque)
         untested = beyond_tested(self.chain, self.dynamics, trajectory, rules.identified)
         trajectory = replace(trajectory, untested=untested)
-        return Planned(self._stream.remarked(trajectory), departure.epoch)
+        return Planned(self._stream.remarked(trajectory), plan_start.epoch)
 
     def _limits(self, rules: PathRules) -> StreamLimits:
         """Limits of a stream's reference by the rules of trajectories."""
@@ -406,6 +406,6 @@ class ArmCommands(CoreController[Reference]):
         Raises:
             TrajectoryError: the trajectory cannot be followed, or no joint state has come yet.
         """
-        trajectory = self._follow(self.plan(joint_names, waypoints, self.departure(start)))
+        trajectory = self._follow(self.plan(joint_names, waypoints, self.plan_start(start)))
         assert isinstance(trajectory, Trajectory)
         return trajectory

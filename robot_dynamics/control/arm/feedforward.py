@@ -234,9 +234,9 @@ class Feedforward:
         Raises:
             TrajectoryError: it cannot be followed; names what is wrong.
         """
-        return self.plan_from(joint_names, waypoints, self.departure(start, now), rules)
+        return self.plan_from(joint_names, waypoints, self.plan_start(start, now), rules)
 
-    def departure(
+    def plan_start(
         self, start: float | None, now: float, allowance: float = 0.0, delivery: float = 0.0
     ) -> PathStart:
         """Start of a plan that is ready within ``allowance`` [s].
@@ -281,18 +281,18 @@ class Feedforward:
         self,
         joint_names: Sequence[str],
         waypoints: Sequence[Waypoint] | WaypointTable,
-        departure: PathStart,
+        plan_start: PathStart,
         rules: PathRules = ANY_PATH,
     ) -> Plan:
-        """A trajectory that leaves ``departure``; it changes nothing, and may run in another thread.
+        """A trajectory that leaves ``plan_start``; it changes nothing, and may run in another thread.
 
         Raises:
             TrajectoryError: it cannot be followed; names what is wrong.
         """
-        path = self._core.plan(joint_names, waypoints, departure, rules).trajectory
+        path = self._core.plan(joint_names, waypoints, plan_start, rules).trajectory
         assert isinstance(path, Trajectory)
         samples = self._samples(path, rules.torque.retime != RETIME_OFF)
-        return self._within_limits(path, samples, departure)
+        return self._within_limits(path, samples, plan_start)
 
     def _samples(self, path: Trajectory, steps: bool) -> EffortSamples:
         """The points of a path; of one whose efforts step from limit to limit with a larger error there."""
@@ -387,14 +387,14 @@ class Feedforward:
             scale = np.where(np.isfinite(scale), scale, largest)
         return np.asarray(self.parameters.effort_error_share * scale)
 
-    def _within_limits(self, path: Trajectory, samples: EffortSamples, departure: PathStart) -> Plan:
+    def _within_limits(self, path: Trajectory, samples: EffortSamples, plan_start: PathStart) -> Plan:
         limits = self.effort_limits
         cut = np.clip(samples.efforts, -limits, limits)
         names = self.chain.joint_names
         beyond = tuple(names[j] for j in np.flatnonzero((cut != samples.efforts).any(axis=0)))
         limited = replace(samples, efforts=cut)
-        lead = sample_lead(departure.lead, self.dynamics, limits)
+        lead = sample_lead(plan_start.lead, self.dynamics, limits)
         return Plan(
-            *(path, departure.epoch, limited, beyond, departure.moving),
-            *(departure.revision, departure.delivery, lead),
+            *(path, plan_start.epoch, limited, beyond, plan_start.moving),
+            *(plan_start.revision, plan_start.delivery, lead),
         )

@@ -2,7 +2,7 @@
 
 What the controller follows from the moment at which a plan is asked for until the plan departs is sent in
 front of the plan's own points. So a ``joint_trajectory_controller`` may take the trajectory up at any moment
-before the departure without noticing. Without it the controller, whose first point would lie ahead, goes
+before the plan start without noticing. Without it the controller, whose first point would lie ahead, goes
 there from where the arm *is*: its reference steps by the error of tracking, and forgets what was under way.
 """
 
@@ -22,10 +22,10 @@ from robot_dynamics.spatial import Array
 
 @dataclass(frozen=True)
 class Lead:
-    """The references until a departure.
+    """The references until a plan start.
 
     Attributes:
-        times: (L,) from when it was asked for, before the departure; empty where nothing leads to it [s].
+        times: (L,) from when it was asked for, before the plan's start; empty where nothing leads to it [s].
         references: at these times.
     """
 
@@ -59,7 +59,7 @@ class Plan(Planned[Reference]):
         samples: its points with efforts, within the limits.
         beyond: names of the joints whose efforts were cut.
         moving: whether it begins while another trajectory is being followed.
-        revision: of its departure.
+        revision: of its plan start.
         delivery: how long before its start it must be ready [s].
         lead: the points that lead to the path's first one.
     """

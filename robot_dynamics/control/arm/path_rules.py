@@ -186,7 +186,7 @@ def with_others_held(
         table: the points, their joints in the arm's order.
         moved: which joints (m,) they are of.
         joint_names: of the arm (n,).
-        state: position, velocity and acceleration (n,) at departure.
+        state: position, velocity and acceleration (n,) at the plan start.
 
     Raises:
         TrajectoryError: a joint that is to hold its place is moving.

@@ -165,7 +165,7 @@ class JointStream:
         self,
         joint_names: Sequence[str],
         table: WaypointTable,
-        departure: PlanStart[Reference],
+        plan_start: PlanStart[Reference],
         rules: PathRules,
         horizon: float,
         limits: StreamLimits,
@@ -175,7 +175,7 @@ class JointStream:
         Args:
             joint_names: order of the table's values.
             table: of the trajectory.
-            departure: where it begins.
+            plan_start: where it begins.
             rules: of trajectories.
             horizon: longest time to a target; 0: no trajectory belongs to a stream [s].
             limits: of the path.
@@ -183,28 +183,28 @@ class JointStream:
         Raises:
             TrajectoryError: the target is out of reach, or a command has ended the stream.
         """
-        due = departure.start + float(table.times[0]) - departure.now
+        due = plan_start.start + float(table.times[0]) - plan_start.now
         if len(table.times) > 1 or not (horizon > 0.0 and -LONGEST_PERIOD < due <= horizon):
-            self.end("a trajectory", departure.now)
+            self.end("a trajectory", plan_start.now)
             return None
         moved, order = rules.order(self._chain.joint_names, joint_names)
         with self._lock:
-            if len(moved) < self._chain.dof or not self.add(table, order, departure):
+            if len(moved) < self._chain.dof or not self.add(table, order, plan_start):
                 return None
-            return Trajectory(self.path(departure, limits), self._remark(), streamed=True)
+            return Trajectory(self.path(plan_start, limits), self._remark(), streamed=True)
 
-    def add(self, table: WaypointTable, order: Sequence[int], departure: PlanStart[Reference]) -> bool:
+    def add(self, table: WaypointTable, order: Sequence[int], plan_start: PlanStart[Reference]) -> bool:
         """Take a target; whether the stream is followed.
 
         Args:
             table: of the target.
             order: place of each joint in it.
-            departure: of the trajectory to it.
+            plan_start: of the trajectory to it.
 
         Raises:
             TrajectoryError: it is none of this stream's motion, or a command has ended the stream.
         """
-        now = departure.now
+        now = plan_start.now
         paused, self._seen = not 0.0 <= now - self._seen < PAUSE, now
         self._barred = "" if paused else self._barred
         if self._barred:
@@ -214,11 +214,11 @@ class JointStream:
         if table is self._table:  # its plan came late and is made again
             return self._filter.ready
         self._table = table
-        due = departure.start + float(table.times[0])
+        due = plan_start.start + float(table.times[0])
         if not 0.0 < due - self._latest < self._filter.gap:
             self.clear()
         before = self._filter.last
-        near = departure.origin.position if before is None else before.position
+        near = plan_start.origin.position if before is None else before.position
         position = table.positions[0][list(order)]
         position = position + whole_turns(self._chain, position, near)
         velocity = table.velocities[0][list(order)]
@@ -228,7 +228,7 @@ class JointStream:
                 raise TrajectoryError("the target is out of reach of the one before it in its stream")
             self.clear()
         tick = self._clock.tick(due, position)
-        unstamped = departure.start == now
+        unstamped = plan_start.start == now
         self._latest, self._horizon = due, min(self._horizon, due - now)
         self._filter.add(sample, tick if unstamped and self._clock.on_ticks else due, now, self._clock.period)
         return self._filter.ready
@@ -243,22 +243,22 @@ class JointStream:
 
     # The path
 
-    def path(self, departure: PlanStart[Reference], limits: StreamLimits) -> QuinticSpline:
+    def path(self, plan_start: PlanStart[Reference], limits: StreamLimits) -> QuinticSpline:
         """Path through the targets as far as they are known, and then a stop.
 
         Args:
-            departure: where it begins.
+            plan_start: where it begins.
             limits: of the path.
 
         Raises:
             TrajectoryError: the target is out of the limits of its joint.
         """
-        here = departure.origin
+        here = plan_start.origin
         limits = limits._replace(
             lower=np.minimum(limits.lower, here.position), upper=np.maximum(limits.upper, here.position)
         )
         self._check(limits)
-        period, time = self._filter.period, max(departure.start, departure.now)
+        period, time = self._filter.period, max(plan_start.start, plan_start.now)
         step = min(max(period / STEPS, SHORTEST_STEP), LONGEST_STEP)
         lag = max(0.0, DELAY * period - max(0.0, self._horizon))
         times, states = [time], [(here.position, here.velocity)]

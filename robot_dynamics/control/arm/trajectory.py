@@ -112,7 +112,7 @@ def plan(
             let some be left out.
         waypoints: at non-negative, strictly increasing times; as objects, or as arrays in the same order.
         start_time: when time 0 of the waypoints is, on the controller's clock [s].
-        origin: reference at the moment of departure, in chain order.
+        origin: reference at the plan start, in chain order.
         now: the controller's clock [s].
         rules: what the path may be beyond the chain's own limits.
         stopping: how hard each joint can brake where it has to come back.
@@ -124,8 +124,8 @@ def plan(
         TrajectoryError: names the joint or waypoint at fault and what would be right.
     """
     moved = rules.order(chain.joint_names, joint_names)[0]
-    partial, departure = len(moved) < chain.dof, max(now, start_time)
-    others = ahead_of(queue, departure) if partial else None
+    partial, switch_time = len(moved) < chain.dof, max(now, start_time)
+    others = ahead_of(queue, switch_time) if partial else None
     alone = origin if others is None else _resting_but(moved, origin)
     spline = path_of(chain, joint_names, waypoints, start_time, alone, now, rules, stopping)
     given, asked = overshoots(chain.joint_names, spline), np.ptp(spline.times)
@@ -136,7 +136,7 @@ def plan(
     rules.check(chain.joint_names, spline)
     if others is None:
         return Trajectory(spline, given, stretch, joints=joints)
-    carried, until = others.going_on(moved, departure), float(spline.times[-1])
+    carried, until = others.going_on(moved, switch_time), float(spline.times[-1])
     whole = beside(spline, moved, others)
     return Trajectory(whole, given, stretch, joints=joints, until=until, carried=carried)
 
@@ -163,8 +163,8 @@ def path_of(
     moved, order = rules.order(chain.joint_names, joint_names)
     table = waypoints if isinstance(waypoints, WaypointTable) else tabulate(waypoints, joint_names)
     check_times(table.times)
-    departure = max(now, start_time)
-    ahead = table.where(waypoints_ahead(table.times, start_time, departure, now)).in_order(order)
+    switch_time = max(now, start_time)
+    ahead = table.where(waypoints_ahead(table.times, start_time, switch_time, now)).in_order(order)
     if len(moved) < chain.dof:
         state = (origin.position, origin.velocity, origin.acceleration)
         ahead = with_others_held(ahead, moved, chain.joint_names, state)
@@ -174,7 +174,7 @@ def path_of(
         ahead.positions[:] += whole_turns(chain, first, origin.position)
     _check_end(ahead.velocities[-1], ahead.accelerations[-1], chain)
     return moving_spline(
-        np.concatenate(([departure], ahead.times + start_time)),
+        np.concatenate(([switch_time], ahead.times + start_time)),
         np.vstack((origin.position, ahead.positions)),
         np.vstack((origin.velocity, ahead.velocities)),
         np.vstack((origin.acceleration, ahead.accelerations)),

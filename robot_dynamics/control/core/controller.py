@@ -228,15 +228,19 @@ class CoreController(Generic[R]):
             self._predecessor = other
             self._library.rd_core_succeed(self._core, other._core)
 
-    def departure(self, start: float | None, allowance: float = 0.0) -> PlanStart[R]:
-        """See :meth:`Controller.departure`."""
-        departure = plan_start_of(self, start, allowance)
-        delay, most = departure.start - departure.now, self.parameters.max_start_delay
+    def plan_start(self, start: float | None, allowance: float = 0.0) -> PlanStart[R]:
+        """See :meth:`Controller.plan_start`."""
+        plan_start = plan_start_of(self, start, allowance)
+        delay, most = plan_start.start - plan_start.now, self.parameters.max_start_delay
         if delay > most:
             raise TrajectoryError(
                 f"the trajectory would begin {short(delay)} s from now; max_start_delay allows {short(most)}"
             )
-        return departure
+        return plan_start
+
+    def departure(self, start: float | None, allowance: float = 0.0) -> PlanStart[R]:
+        """Earlier name of :meth:`plan_start`."""
+        return self.plan_start(start, allowance)
 
     def accept(self, planned: Planned[R]) -> str:
         """Follow a finished plan.
@@ -245,8 +249,8 @@ class CoreController(Generic[R]):
 
         Returns:
             The reason why the plan is discarded and the active trajectory goes on; empty when it is accepted.
-            A plan is void when a hold, a discontinuity, a loss of states or another plan came after its
-            departure was asked for, and when it should have begun already.
+            A plan is void when a hold, a discontinuity, a loss of states or another plan came after its start
+            was asked for, and when it should have begun already.
         """
         of_type("planned", planned, Planned)
         return self._plans.accept(planned) or self._plans.verdict()

@@ -252,7 +252,7 @@ typedef struct {
 /* A planned path: quintics between knots. Never changed once it is handed over. */
 typedef struct {
     uint64_t number;              /* 1, 2, ... in the order in which they are handed over */
-    uint64_t epoch;               /* of the core when the plan's departure was asked for */
+    uint64_t epoch;               /* of the core when the plan's start was asked for */
     uint64_t continues;           /* number of the plan that it goes on with: in force instead of the epoch, which
                                      stays; 0: none */
     size_t knots;                 /* K >= 2 */

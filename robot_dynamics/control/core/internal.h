@@ -215,7 +215,7 @@ struct rd_core {
     uint64_t finished;            /* number of the last plan that was followed to its end; 0: none */
     uint64_t considered;          /* number of the last plan that was looked at, and what became of it */
     int verdict;
-    double late;                  /* by which a late plan missed its departure [s] */
+    double late;                  /* by which a late plan missed its start [s] */
     int knows_last, knows_effort, departs, fades, knows_inertia;
     int is_beyond;                /* the measured state was in the last cycle, see watch of rd_machine */
     uint64_t beyond;              /* how often it has come to be */

@@ -117,14 +117,14 @@ class PlatformCommands(CoreController[Motion]):
 
     # Commands
 
-    def departure(self, start: float | None, allowance: float = 0.0) -> PlanStart[Motion]:
+    def plan_start(self, start: float | None, allowance: float = 0.0) -> PlanStart[Motion]:
         """See :class:`CoreController`; only in operation.
 
         Raises:
             TrajectoryError: the platform is not in operation, or is not controlled.
         """
         self._check_ready()
-        return super().departure(start, allowance)
+        return super().plan_start(start, allowance)
 
     def accept(self, planned: Planned[Motion]) -> str:
         """See :class:`CoreController`; only in operation."""

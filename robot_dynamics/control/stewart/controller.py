@@ -313,12 +313,12 @@ class StewartController(PlatformCommands):
 
     # Planning
 
-    def plan(self, waypoints: Sequence[PoseWaypoint], departure: PlanStart[Motion]) -> Planned[Motion]:
+    def plan(self, waypoints: Sequence[PoseWaypoint], plan_start: PlanStart[Motion]) -> Planned[Motion]:
         """Plan a trajectory for :meth:`accept`; changes nothing, so it may take its time.
 
         Args:
             waypoints: see ``trajectory.plan_pose``.
-            departure: where and when it begins.
+            plan_start: where and when it begins.
 
         Raises:
             TrajectoryError: the trajectory cannot be followed.
@@ -328,12 +328,12 @@ class StewartController(PlatformCommands):
         platform = self.platform
         if (payload := self.payload) is not None:
             platform = StewartPlatform(loaded(platform.machine, payload))
-        pace, now = self.modes.pace, departure.now
+        pace, now = self.modes.pace, plan_start.now
         limits = (pace.acceleration, pace.angular_acceleration)
         trajectory = plan_pose(
-            platform, waypoints, departure.start, departure.origin, now, self.wrench, limits
+            platform, waypoints, plan_start.start, plan_start.origin, now, self.wrench, limits
         )
-        return Planned(trajectory, departure.epoch)
+        return Planned(trajectory, plan_start.epoch)
 
     def follow(self, waypoints: Sequence[PoseWaypoint], start: float | None = None) -> PoseTrajectory:
         """Plan and follow at once; the old trajectory stays in force when the new one is refused.
@@ -347,7 +347,7 @@ class StewartController(PlatformCommands):
             LimitError: the path leaves the machine's limits.
             SingularityError: the path meets a singularity.
         """
-        trajectory = self._follow(self.plan(waypoints, self.departure(start)))
+        trajectory = self._follow(self.plan(waypoints, self.plan_start(start)))
         assert isinstance(trajectory, PoseTrajectory)
         return trajectory
 
@@ -409,8 +409,8 @@ class StewartController(PlatformCommands):
     @property
     def present(self) -> GovernedReference:
         """See :class:`PlatformCommands`."""
-        departure = self._governing.departure
-        return GovernedReference.of(departure, self.reference(departure))
+        switch_time = self._governing.switch_time
+        return GovernedReference.of(switch_time, self.reference(switch_time))
 
     def take_up(self, motion: GovernedMotion) -> None:
         """See :class:`PlatformCommands`."""

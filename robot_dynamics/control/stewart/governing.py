@@ -25,7 +25,7 @@ FREE_TO_A_PLACE = 0.03
 AHEAD = 3.0
 """Duration in intervals between two segments, as they have been lately."""
 LEAD = 0.003
-"""First lead: from the last state to the departure of a segment, for the work on it [s]."""
+"""First lead: from the last state to the switch time of a segment, for the work on it [s]."""
 MOST_LEAD = 0.02
 """Maximum lead [s]."""
 MARGIN = 1.5
@@ -66,8 +66,8 @@ class Governing:
         return STREAM_STEP if following else STEP
 
     @property
-    def departure(self) -> float:
-        """Earliest departure of a segment that is handed over now [s]."""
+    def switch_time(self) -> float:
+        """Earliest switch time of a segment that is handed over now [s]."""
         return float(self._snapshot.read().time) + (self._lead if self.elsewhere else 0.0)
 
     def begin(self, motion: GovernedMotion) -> None:
@@ -94,7 +94,7 @@ class Governing:
         self._seen = self._at
         if self._attempts:
             self._lead = min(2.0 * self._lead, MOST_LEAD)
-            governor.reference = self._reference(self.departure)
+            governor.reference = self._reference(self.switch_time)
         self._attempts += 1
         return self._hand_over(governor.reference.time, self._plans.epoch(now), 0)
 
@@ -129,7 +129,7 @@ class Governing:
         self._judge()
         if self._plans.waiting(now) or now.waiting[0] or (time is None and now.time == self._at):
             return
-        departs = self.departure if time is None else time
+        departs = self.switch_time if time is None else time
         if departs <= self._at:
             return
         self._seen, self._at = self._at, float(now.time)
@@ -148,7 +148,7 @@ class Governing:
         return GovernedReference.of(time, self._plans.reference(time))
 
     def _hand_over(self, departs: float, epoch: int, continues: int) -> str:
-        """Hand over the segment from a departure on [s]; the reason where it is void already."""
+        """Hand over the segment from a switch time on [s]; the reason where it is void already."""
         motion = self.motion
         assert motion is not None
         governor = motion.governor

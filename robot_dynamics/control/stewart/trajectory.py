@@ -133,7 +133,7 @@ def plan_pose(
         platform: gives strokes, joint angles, force limits and singularities; with all that it carries.
         waypoints: at non-negative, strictly increasing times.
         start_time: when time 0 of the waypoints is, on the controller's clock [s].
-        origin: reference at the moment of departure.
+        origin: reference at the plan start.
         now: the controller's clock [s].
         wrench: (6,) external force [N] and moment about the platform's origin [N·m], platform frame, that the
             legs bear beside; none when None.
@@ -209,14 +209,14 @@ def smooth_pose(
     given = [point.time for point in waypoints]
     times = real_vector("time of the waypoints", given, len(given), TrajectoryError)
     check_times(times)
-    departure = max(now, start_time)
-    ahead = waypoints_ahead(times, start_time, departure, now)
+    switch_time = max(now, start_time)
+    ahead = waypoints_ahead(times, start_time, switch_time, now)
     places, rates, seconds = _rows(waypoints, np.flatnonzero(ahead).tolist(), origin)
     for what, last in (("velocity", rates[-1]), ("acceleration", seconds[-1])):
         last[np.isnan(last)] = 0.0
         if what == "velocity" and np.abs(last).max() > 1e-6:
             raise TrajectoryError("the last waypoint moves; a trajectory must end at rest")
-    knots = np.concatenate(([departure], times[ahead] + start_time))
+    knots = np.concatenate(([switch_time], times[ahead] + start_time))
     free = np.full(6, np.inf)
     usual = decelerations(free, free, rates[0], seconds[0])
     braking = np.minimum(usual, BRAKING * np.repeat(accelerations, 3))

@@ -19,7 +19,7 @@ from robot_dynamics.ros.support.background import Background
 from robot_dynamics.ros.support.faults import explain
 
 ALLOWANCE = 0.02
-"""Time that a plan gets at first between the last state and its departure [s of the states' clock]."""
+"""Time that a plan gets at first between the last state and its start [s of the states' clock]."""
 MOST_ATTEMPTS = 6
 """Number of times that a plan that came too late is made again, with more time each time."""
 MOST_WAITING = 10
@@ -45,7 +45,7 @@ class Followed(Protocol):
     def hold(self) -> None:
         """Stop following."""
 
-    def departure(self, start: float | None, allowance: float) -> PlanStart[Any]:
+    def plan_start(self, start: float | None, allowance: float) -> PlanStart[Any]:
         """Start of a plan that is ready within ``allowance`` [s]."""
 
     def accept(self, planned: Planned[Any]) -> str:
@@ -79,7 +79,7 @@ class PlanRequest:
     Attributes:
         stamp: when time 0 of its points is [ns]; 0: as soon as possible.
         points: their number; without any, the machine is to hold where it is.
-        plan: makes a trajectory that leaves a departure; it changes nothing.
+        plan: makes a trajectory that leaves a plan start; it changes nothing.
     """
 
     stamp: int
@@ -203,7 +203,7 @@ class Planner(Generic[F]):
         try:
             wanted = job.decode()
             if wanted.points:
-                planned = wanted.plan(self._departure(job, wanted, 0.0))
+                planned = wanted.plan(self._plan_start(job, wanted, 0.0))
                 if reason := self._hand_over(job, planned):
                     raise TrajectoryError(reason)
                 job.followed(planned.trajectory)
@@ -234,7 +234,7 @@ class Planner(Generic[F]):
             self._end(lambda: job.followed(None))
             return
         try:
-            departure = self._departure(job, wanted, allowance)
+            plan_start = self._plan_start(job, wanted, allowance)
         except StoppingError:
             self._wait(lambda: self._again(job, wanted))
             return
@@ -252,7 +252,7 @@ class Planner(Generic[F]):
                 raise TrajectoryError(reason)
 
         self._background.submit(
-            "trajectory", lambda: wanted.plan(departure), take, lambda reason: self._refuse(job, reason)
+            "trajectory", lambda: wanted.plan(plan_start), take, lambda reason: self._refuse(job, reason)
         )
 
     def _wait(self, then: Callable[[], None]) -> None:
@@ -293,10 +293,10 @@ class Planner(Generic[F]):
 
     # The controller
 
-    def _departure(self, job: _Job[F], wanted: PlanRequest, allowance: float) -> PlanStart[Any]:
+    def _plan_start(self, job: _Job[F], wanted: PlanRequest, allowance: float) -> PlanStart[Any]:
         self._check(job)
         start = None if wanted.stamp == 0 else self._loop.clock.seconds(wanted.stamp)
-        return job.controller.departure(start, allowance)
+        return job.controller.plan_start(start, allowance)
 
     def _hand_over(self, job: _Job[F], planned: Planned[Any]) -> str:
         """See ``Controller.accept``."""

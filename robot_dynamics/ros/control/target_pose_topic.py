@@ -91,7 +91,7 @@ class TargetPoseTopic:
         pose[:3, :3] = rotation_of([turn.x, turn.y, turn.z, turn.w])
         target, rules = TargetPose(pose), self._rules()
         stamp = stamp_to_nanoseconds(message.header.stamp)
-        return PlanRequest(stamp, 1, lambda departure: controller.plan_pose(target, departure, rules))
+        return PlanRequest(stamp, 1, lambda plan_start: controller.plan_pose(target, plan_start, rules))
 
     def _tell(self, trajectory: Any) -> None:
         if not trajectory.streamed:

@@ -26,7 +26,7 @@ from robot_dynamics.ros.running.observer import (
     complete_stamps,
     duration_message,
     newest,
-    wait_for_departure,
+    wait_for_start,
 )
 from robot_dynamics.ros.support import qos
 from robot_dynamics.ros.support.messages import JointOrder, nanoseconds_to_stamp
@@ -273,7 +273,7 @@ class ArmRun:
     def _watch(self, duration: float, title: str, progress: Progress) -> tuple[int, int]:
         """See a move through that has been sent."""
         observer = self.observer
-        begin = wait_for_departure(observer, self._references, f"run '{title}'")
+        begin = wait_for_start(observer, self._references, f"run '{title}'")
         end = begin + int((duration + SETTLING) * SECOND)
 
         def show() -> None:

@@ -21,7 +21,7 @@ from robot_dynamics.ros.running.observer import (
     complete_stamps,
     duration_message,
     newest,
-    wait_for_departure,
+    wait_for_start,
 )
 from robot_dynamics.ros.support import qos
 from robot_dynamics.ros.support.messages import JointOrder
@@ -135,7 +135,7 @@ def run(
         )
         before((controller, simulator))
         sender.publish(trajectory(machine))
-        begin = wait_for_departure(observer, references, title)
+        begin = wait_for_start(observer, references, title)
         end = begin + round((DURATION + SETTLING) * SECOND)
 
         def show() -> None:

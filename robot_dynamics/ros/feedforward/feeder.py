@@ -68,7 +68,7 @@ class Follower:
     def hold(self) -> None:
         """Nothing: whoever sent a trajectory without points gets a line."""
 
-    def departure(self, start: float | None, allowance: float) -> PathStart:
+    def plan_start(self, start: float | None, allowance: float) -> PathStart:
         """Start of a plan that is ready within ``allowance`` [s].
 
         Raises:
@@ -76,7 +76,7 @@ class Follower:
         """
         if reason := self._feeder.refusal() or self._feeder.strayed():
             raise TrajectoryError(reason)
-        return self._feedforward.departure(start, self.time, allowance, self._feeder.delivery)
+        return self._feedforward.plan_start(start, self.time, allowance, self._feeder.delivery)
 
     def accept(self, planned: Planned[Any]) -> str:
         """Reason why a finished plan is not sent; empty when it is."""
@@ -252,8 +252,8 @@ class Feeder:
             given = measure()
             names, table = given.joint_names, given.table() if given.points else None
 
-            def plan(departure: Any) -> Plan:
-                plan = feedforward.plan_from(names, table or (), departure, self.rules)
+            def plan(plan_start: Any) -> Plan:
+                plan = feedforward.plan_from(names, table or (), plan_start, self.rules)
                 filled = FilledTrajectory(plan, feedforward.chain.joint_names, self._epoch, self._efforts)
                 prepare(filled)
                 made[:] = [(plan, filled)]
@@ -295,7 +295,7 @@ class Feeder:
         late = now - plan.trajectory.start
         if late > 0.0:
             self._log.warning(
-                f"the controller has answered {late:.3f} s after the trajectory's departure, which may have"
+                f"the controller has answered {late:.3f} s after the trajectory's start, which may have"
                 f" stepped its reference; the next one gets {self.delivery:.3f} s for its way"
             )
 

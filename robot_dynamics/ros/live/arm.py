@@ -17,7 +17,7 @@ from robot_dynamics.ros.running.observer import (
     complete_stamps,
     duration_message,
     newest,
-    wait_for_departure,
+    wait_for_start,
 )
 from robot_dynamics.ros.support import qos
 from robot_dynamics.ros.support.messages import JointOrder
@@ -104,7 +104,7 @@ class ArmExhibit:
             "waiting for the arm",
         )
         sender.publish(self._message())
-        begin = wait_for_departure(observer, references, "tour")
+        begin = wait_for_start(observer, references, "tour")
         end = begin + round((tour.duration + SETTLING) * SECOND)
 
         def show() -> None:

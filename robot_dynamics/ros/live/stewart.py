@@ -17,7 +17,7 @@ from robot_dynamics.ros.running.observer import (
     complete_stamps,
     duration_message,
     newest,
-    wait_for_departure,
+    wait_for_start,
 )
 from robot_dynamics.ros.support import qos
 from robot_dynamics.ros.support.messages import JointOrder
@@ -105,7 +105,7 @@ class StewartExhibit:
         )
         waypoints = self.waypoints()
         sender.publish(_message(waypoints))
-        begin = wait_for_departure(observer, references, "tour")
+        begin = wait_for_start(observer, references, "tour")
         end = begin + round((MOVE_TIME * len(waypoints) + SETTLING) * SECOND)
 
         def show() -> None:

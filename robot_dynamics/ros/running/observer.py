@@ -141,7 +141,7 @@ def newest(record: Record) -> int:
     return next(reversed(record), 0)
 
 
-def wait_for_departure(observer: Observer, references: Record, what: str) -> int:
+def wait_for_start(observer: Observer, references: Record, what: str) -> int:
     """Wait until the reference leaves where it holds; returns the last stamp at which it still does [ns].
 
     In lockstep simulated time runs as fast as the machine allows, so only the records tell when a move began.
