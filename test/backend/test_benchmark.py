@@ -66,6 +66,7 @@ def test_bad_numbers_are_refused(capsys):
     assert "at least 1" in capsys.readouterr().err
 
 
+@pytest.mark.long
 def test_a_cycle_is_timed_in_python_and_in_c(capsys):
     assert main(["benchmark", "--cycles", "20"]) == 0
     lines = capsys.readouterr().out.splitlines()
@@ -73,6 +74,7 @@ def test_a_cycle_is_timed_in_python_and_in_c(capsys):
     assert main(["benchmark", "--cycles", "0"]) != 0
 
 
+@pytest.mark.long
 def test_retiming_is_compared_with_what_is_installed(capsys):
     from robot_dynamics.cli.main import main
 

@@ -15,6 +15,7 @@ GUARD = 8
 INPUTS = ("wrench", "gravity", "payload", "friction")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("quantity", "joints"),
     [

@@ -96,6 +96,7 @@ def test_a_new_import_brings_its_module_in(copy):
     assert not changed(copy, "view/labels.py", ARM)
 
 
+@pytest.mark.long
 def test_imports_are_found_as_the_parser_finds_them():
     overlooked = {}
     for path in PACKAGE.rglob("*.py"):

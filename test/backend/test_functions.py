@@ -99,6 +99,7 @@ def test_every_choice_of_optional_inputs(function, rows, names):
         check(function(inputs["x"].tolist(), inputs["y"].tolist(), *positional), inputs)
 
 
+@pytest.mark.long
 def test_one_row_of_an_optional_input_stands_for_all_states(function, rows):
     inputs = {"x": rows["x"], "y": rows["y"], "force": rows["force"][0]}
     check(function(inputs["x"], inputs["y"], force=inputs["force"]), inputs)

@@ -85,6 +85,7 @@ def angles():
     )
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not EXTENDED, reason="this machine's long double is no wider than a double")
 def test_error_is_below_the_stated_bound(sincos):
     x = angles()

@@ -293,6 +293,7 @@ def test_a_joint_that_moves_no_mass_is_refused():
         dynamics.forward_dynamics_derivatives(zero, zero, zero)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("backend", ["c", "python"])
 @pytest.mark.parametrize("axes", ["tip", "root"])
 def test_any_link_by_its_name(backend, axes):

@@ -60,6 +60,7 @@ def registered(monkeypatch, tmp_path):
     cache._folder.cache_clear()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("backend", ["c", "python"])
 def test_a_quantity_of_any_inputs_and_several_outputs(backend):
     chain = random_chain(np.random.default_rng(8), 3)

@@ -216,6 +216,7 @@ def test_names_cannot_change_what_a_terminal_shows(command, folder):
     assert all(line.isprintable() for line in done.stdout.splitlines())
 
 
+@pytest.mark.long
 def test_names_never_reach_generated_code_as_anything_but_text(folder):
     for language in ("c", "python"):
         command = [

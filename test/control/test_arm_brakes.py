@@ -85,6 +85,7 @@ def test_motion_on_engaged_brakes_brings_the_efforts_back():
     assert loop.phases[-1] is Phase.HOLDING and not loop.control.brake
 
 
+@pytest.mark.long
 def test_a_platform_whose_brakes_do_not_hold_is_carried_again():
     loop = PlatformLoop(safe_fade_time=0.1)
     loop.run(1.2)

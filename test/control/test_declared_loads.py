@@ -53,6 +53,7 @@ def test_a_platform_that_moves_stops_where_its_legs_cannot_carry_what_is_declare
     assert np.abs(loop.velocities[-1]).max() < 1e-4
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", ["arm", "platform"])
 def test_a_load_that_trips_a_rule_within_two_seconds_is_taken_back(kind):
     """5 kg at 50 on an arm and 1000 kg on a platform went on driving both after their trip."""

@@ -41,6 +41,7 @@ def errors_of_a_move(name, noise=0.0, **drives):
     return errors, efforts
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", sorted(MOVES))
 def test_joints_that_friction_holds_break_away_at_once(name):
     errors, _ = errors_of_a_move(name)

@@ -25,6 +25,7 @@ def path(tmp_path):
     return str(file)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("suffix", ["csv", "yaml"])
 def test_the_result_is_executable(path, tmp_path, capsys, suffix):
     made, picture = str(tmp_path / f"made.{suffix}"), tmp_path / "made.png"

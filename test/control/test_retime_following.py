@@ -51,6 +51,7 @@ def planned(arm, table, retime):
     return made, check_path(chain, model, made.trajectory.spline, efforts, rules)
 
 
+@pytest.mark.long
 def test_only_with_retiming_it_is_accepted(arm):
     goal = np.array([0.9, -0.6, 0.8, 0.2, 0.3, 0.1])
     table = moveit_like(goal, FACTOR * 2.0, 1.2)

@@ -111,6 +111,7 @@ def random_walk(rng, count, lower, upper):
     return 0.5 * (lower + upper) + 0.45 * (upper - lower) * np.sin(walk)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("name", "seed"), [("ur10", 4), ("ur10", 3), ("ur3", 1)])
 def test_limits_are_kept_where_a_path_bends_sharply(name, seed):
     """A random walk turns within a few per mille of the path; 20 000 samples a second agree."""

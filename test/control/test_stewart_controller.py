@@ -178,6 +178,7 @@ def test_a_platform_that_rests_on_its_stops_can_be_moved_away_but_not_further(pl
         plan_pose(platform, [waypoint(platform, 2.0, (0, 0, 0.3))], 0.0, origin, 0.0)
 
 
+@pytest.mark.long
 def test_the_forces_go_over_to_other_gains_another_law_and_another_model_without_a_step(platform):
     """At a standing pose error every force of a cross-fade is known: it lies on a straight line."""
     period, cycles = 0.002, 50

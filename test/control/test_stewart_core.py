@@ -42,6 +42,7 @@ def crooked():
     return stewart.load(mapping)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("shift", [-0.35, 0.3])
 def test_a_first_pose_at_the_end_of_the_strokes_is_found_and_lengths_without_a_pose_are_refused(
     crooked, shift

@@ -290,6 +290,7 @@ def test_a_park_pose_is_checked_like_any_target(base):
         control.parameters = wrong
 
 
+@pytest.mark.long
 def test_forces_without_feedback_are_watched(base):
     """With 2 % of the mass wrong the platform fell by 228 mm in 3 s, "holding position"."""
     lighter = replace(base.machine.platform, mass=0.98 * base.machine.platform.mass)

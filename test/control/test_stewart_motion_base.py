@@ -130,6 +130,7 @@ def test_when_nothing_further_is_handed_over_the_platform_stops_within_the_limit
         assert run.control.phase is Phase.HOLDING
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("rate", "twists"), [(100, False), (500, True)])
 def test_a_stream_is_followed_less_than_two_periods_behind_and_settles_when_it_ends(base, rate, twists):
     run, home = Run(base), base.machine.home_position
@@ -378,6 +379,7 @@ def test_the_way_down_without_states_is_whole_however_slow_the_legs_are(base):
     assert len(distant.spline.times) < 1000
 
 
+@pytest.mark.long
 def test_a_measured_state_beyond_the_limits_ends_what_is_followed(base):
     control = StewartController(base)
     out, still = np.full(6, 1.79), np.zeros(6)

@@ -134,6 +134,7 @@ def test_a_stream_is_smooth_however_its_sender_scatters(base, rate, meant, stamp
     assert intake.remarks == []
 
 
+@pytest.mark.long
 def test_after_a_gap_of_the_states_forces_stay_within_what_the_motion_needs(base):
     """Without real-time priority gaps of 22 to 117 ms saturated all legs.
 
@@ -158,6 +159,7 @@ def test_after_a_gap_of_the_states_forces_stay_within_what_the_motion_needs(base
     assert far < 1e-3
 
 
+@pytest.mark.long
 def test_one_pose_moves_nothing_and_several_are_joined_slowly(base):
     """Before, one pose dropped the trajectory and parked, and the first was chased at 4 m/s²."""
     game = Game(base)

@@ -380,6 +380,7 @@ def test_an_arm_that_is_pushed_towards_its_joint_limit_is_braked_before_it(mode)
     assert loop.positions[:, 1].max() < highest + 0.02
 
 
+@pytest.mark.long
 def test_what_is_not_stable_or_no_impedance_is_refused():
     loop = ArmLoop("ur5", READY, control_period=0.002, **MODE)
     loop.run(0.1)

@@ -52,6 +52,7 @@ def dense(model, spline, rate=20_000.0):
     return np.abs(model.inverse_dynamics(*map(np.ascontiguousarray, spline.at(times)))).max(axis=0)
 
 
+@pytest.mark.long
 @settings(deadline=None, derandomize=True, max_examples=12)
 @given(seed=st.integers(0, 10_000))
 def test_what_dense_sampling_finds_is_never_above_the_bound(puma, seed):

@@ -52,6 +52,7 @@ def configured(package, folder, version, solver):
     return subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("version", ["4.44.0", "5.13.0", "6.5.0"])
 def test_versions_with_lists_of_reference_interfaces_are_taken(package, tmp_path, version):
     done = configured(package, tmp_path, version, solver=False)

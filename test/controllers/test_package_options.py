@@ -19,6 +19,7 @@ def written(path, **parameters):
     return str(path)
 
 
+@pytest.mark.long
 def test_what_was_identified_is_in_the_package_and_moveit_has_limits_that_efforts_permit(tmp_path):
     folder = tmp_path / "own_arm"
     command = ["generate", str(PUMA), "--ros2-control", "-o", str(folder), "--maintainer", "A & B <a@b.org>"]

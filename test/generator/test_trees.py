@@ -121,6 +121,7 @@ def test_momentum(case):
         agree(weight, at.weight())
 
 
+@pytest.mark.long
 def test_matrices_and_accelerations(case):
     chain, dynamics, oracle = case
     mass = oracle.mass()
@@ -197,6 +198,7 @@ def test_base_parameters_are_as_few_as_motions_tell(case):
     assert len(dynamics.base_map) == rank or chain.dof != len(chain.joints)
 
 
+@pytest.mark.long
 def test_wrenches_and_payloads_of_every_tip(case):
     chain, dynamics, oracle = case
     rng = np.random.default_rng(1)
@@ -223,6 +225,7 @@ def test_wrenches_and_payloads_of_every_tip(case):
         dynamics.with_payload({"hand": loads[0]})
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", REAL)
 def test_real_robots_whole(name):
     path = example_robot(name)

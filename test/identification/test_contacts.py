@@ -28,6 +28,7 @@ def written(path, push=None, shift=0.0):
     np.savetxt(path, table, delimiter=",", header=",".join(["time", *names]), comments="")
 
 
+@pytest.mark.long
 @pytest.mark.filterwarnings("ignore::robot_dynamics.ModelWarning")
 def test_a_push_is_found_when_it_is_and_free_motion_is_silent(tmp_path, capsys):
     free, other, pushed = (tmp_path / name for name in ("free.csv", "other.csv", "pushed.csv"))

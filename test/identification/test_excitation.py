@@ -134,6 +134,7 @@ def test_the_motion_stays_inside_its_bounds(moved):
         assert not part[[0, -1]].any()
 
 
+@pytest.mark.long
 def test_the_spare_payload_just_fits_wherever_its_centre_is(moved):
     pinocchio = pytest.importorskip("pinocchio", reason="pinocchio is not installed")
     chain, path, points = moved

@@ -41,6 +41,7 @@ def found(puma):
     return true, identify(puma, [simulated.simulated_log(puma, true, 4, 0.02 * NOISE)])
 
 
+@pytest.mark.long
 def test_a_robot_30_percent_off_its_description_is_found(puma, found):
     true, result = found
     summary = result.summary()

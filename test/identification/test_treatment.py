@@ -51,6 +51,7 @@ def unseen_error(found, chain, true):
     return np.linalg.norm(found.efforts(q, qd, qdd) - effort) / np.linalg.norm(effort)
 
 
+@pytest.mark.long
 def test_a_gap_splits_a_run(scara, true, log):
     rows = np.r_[0:1000, 1013:2500]
     found = identify(scara, [some(log, rows)], options=Options(cutoff=10.0))
@@ -59,6 +60,7 @@ def test_a_gap_splits_a_run(scara, true, log):
     assert unseen_error(found, scara, true) < 2e-3
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("lag", [0.006, -0.004])
 def test_the_delay_of_the_efforts_is_found_and_taken_off(lag, scara, true):
     time, q, qd, _ = simulated.trajectory(scara.dof, 3)
@@ -162,6 +164,7 @@ def test_centres_of_mass_stay_in_their_links():
         assert np.linalg.eigvalsh(inertial.pseudo_inertia(inertial.parameters_of(joint.body)))[0] > 0.0
 
 
+@pytest.mark.long
 def test_a_force_that_no_law_has_is_announced(scara, true, log):
     """Ripple of a gear: the covariance knows nothing of it, the held-out part does."""
     rippled = replace(log, effort=log.effort + 0.04 * np.abs(log.effort).max(axis=0) * np.sin(9.0 * log.q))

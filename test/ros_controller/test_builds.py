@@ -135,6 +135,7 @@ def test_a_build_does_not_outlive_a_node_that_is_killed(workshop):
     workshop.check_for_rest()
 
 
+@pytest.mark.long
 def test_of_queued_descriptions_only_the_newest_is_built(workshop):
     def variant(number):
         named = TWO_LINKS.replace('"two_links"', f'"robot_{number}"')
@@ -158,6 +159,7 @@ def test_of_queued_descriptions_only_the_newest_is_built(workshop):
         assert "model of robot_3" not in node.output
 
 
+@pytest.mark.long
 def test_a_second_signal_ends_the_node_at_once_whatever_it_does(workshop):
     workshop.go()
     parameters = {"robot_description": "", "safe_fade_time": 60.0}
@@ -178,6 +180,7 @@ def test_a_second_signal_ends_the_node_at_once_whatever_it_does(workshop):
     workshop.check_for_rest()
 
 
+@pytest.mark.long
 def test_a_law_with_programs_of_its_own_is_compiled_beside_the_loop(tmp_path):
     """The mode is refused until it is compiled; meanwhile and afterwards every state is answered."""
     environment = {"XDG_CACHE_HOME": str(tmp_path)}

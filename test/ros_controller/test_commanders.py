@@ -109,6 +109,7 @@ class Carried(Arm):
         return bool(self.commands) and np.allclose(self.commands[-1].data, expected, atol=1e-3)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("host", ["on", "off"])
 def test_after_a_pause_of_the_node_the_arm_is_held_where_it_is_and_not_where_it_was(host):
     """After 0.45 s it pulled the arm back by 0.33 rad at 100 %, to where it had been before the pause."""
@@ -338,6 +339,7 @@ class Simulated:
         return abs(self.place - begin)
 
 
+@pytest.mark.long
 def test_an_arm_that_coasts_beyond_its_plausible_speed_is_braked():
     """At 4.60 rad/s, which positions confirm, it got the fail-safe output and ran 4.9 rad to its stop."""
     dynamics, start = rd.compile_dynamics(rd.load_urdf(resource("urdf/puma560.urdf"))), -2.5

@@ -284,6 +284,7 @@ def test_efforts_go_on_the_command_topic_in_time_where_the_controller_refuses_th
         peer.wait_until(lambda: not np.any(robot.commands[-1].data), "deactivate does not fade to zero")
 
 
+@pytest.mark.long
 def test_a_simulation_in_a_pause_is_fed_and_one_without_a_clock_is_not():
     with feeder(use_sim_time=True, state_timeout=0.1) as node, peer_with(node) as peer:
         robot, clock = Robot(peer), peer.publisher(Clock, "/clock", qos.CLOCK)

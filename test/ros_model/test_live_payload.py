@@ -40,6 +40,7 @@ def on_path(seconds, duration=100.0):
     )
 
 
+@pytest.mark.long
 def test_the_trajectory_goes_on_with_the_new_model():
     parameters = {"robot_description": ARM, "state_timeout": 60.0, "mode": "feedforward"}
     parameters["max_stamp_step"] = 5.0

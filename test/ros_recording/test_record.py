@@ -97,6 +97,7 @@ def test_the_nodes_take_the_drives_that_were_found(node, keys, tmp_path):
         assert process.running
 
 
+@pytest.mark.long
 def test_places_of_rest_are_waypoints_that_retime_takes(tmp_path, capsys):
     names = [f"joint{k}" for k in range(1, 7)]
     taught = [np.zeros(6), np.full(6, 0.4), np.array([0.4, 0.4, 0.4, -0.3, 0.4, 0.4])]

@@ -54,6 +54,7 @@ def lift(platform, forces):
     return found[0]
 
 
+@pytest.mark.long
 def test_a_stream_ends_in_a_stop_and_the_platform_settles_while_python_hangs(tmp_path):
     """The platform is kept at home throughout, so that feedback shows where the reference is.
 

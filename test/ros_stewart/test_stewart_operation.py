@@ -27,6 +27,7 @@ WARN = DiagnosticStatus.WARN
 SLOW = {"state_timeout": 60.0, "safe_fade_time": 0.05, "kp": [1.0], "kv": [1.0], "max_stamp_step": 60.0}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("loop", ["on", "off"])
 def test_services_streams_payload_and_brakes(loop):
     platform = demo()

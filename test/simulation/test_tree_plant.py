@@ -65,6 +65,7 @@ COUPLED = FREE.replace(
 )
 
 
+@pytest.mark.long
 @pytest.mark.filterwarnings("ignore::robot_dynamics.errors.ModelWarning")
 @pytest.mark.parametrize(("text", "tolerance"), [(FREE, 1e-10), (COUPLED, 2e-3)], ids=["free", "coupled"])
 def test_a_tree_accelerates_as_its_equations_of_motion_say(text, tolerance):

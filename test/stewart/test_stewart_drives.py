@@ -74,6 +74,7 @@ def test_the_actuators_power_is_what_is_stored_and_what_is_lost(seed):
     assert power == pytest.approx(wanted, abs=1e-7 * np.abs(result.actuator_forces * rates).max())
 
 
+@pytest.mark.long
 def test_the_generated_program_has_the_same_forces():
     platform = stewart.load(driven_oracle(0).mapping)
     motion = random_motion(0)

@@ -98,6 +98,7 @@ def inertial(cloud, points, lifts, about):
     return forces.sum(axis=0), np.cross(points - about, forces).sum(axis=0)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("seed", "backend"), [(0, "c"), (1, "python"), (2, "python")])
 def test_generated_program_is_the_exact_model(seed, backend):
     """Another derivation, other parameters: what they share is physics."""

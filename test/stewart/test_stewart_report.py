@@ -345,6 +345,7 @@ def test_the_tables_have_the_numbers_of_the_motion(page):
     np.testing.assert_allclose([float(row["rms_force"]) for row in rows], rms, rtol=2e-2)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "proportions", [None, (0.1, 0.1, 0.1, 0.1, 0.1, 0.1), (0.1, 0.0, 0.2, 0.0, 0.3, 0.0)]
 )

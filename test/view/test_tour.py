@@ -187,6 +187,7 @@ def test_a_xacro_is_expanded_with_its_arguments(tmp_path):
         description_text(file, {})
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("value", "reason"),
     [("10**10**8", "not done after 1 s of processor time"), ("'a' * 10**10", "10.*: MemoryError")],
