@@ -1,14 +1,14 @@
 """Longest silences of a platform over each transport of Fast DDS while other processes join and die.
 
     make sweep NAME=transports                          about six minutes over each transport
-    make sweep NAME=transports SWEEP="--seconds 1200 --transports default"
+    make sweep NAME=transports SWEEP="--seconds 3600 --transports default --rate 125 --pause 1"
 
-Simulator and controller of a platform run by the wall clock at 500 Hz. Plain rclpy nodes without a profile
-join: first one after another, ended by SIGINT; then several at once, killed by SIGKILL at random ages. At
-last a process takes the lock of a client's new port in shared memory, and dies with it. An observer over the
-same transport writes down every joint state and every command. Simulator, controller and observer have a
-real-time priority where the system allows it. A silence counts without the time for which they waited for a
-processor.
+Simulator and controller of a platform run by the wall clock, at 500 Hz where nothing else is said. Plain
+rclpy nodes without a profile join: first one after another, ended by SIGINT; then several at once, killed by
+SIGKILL at random ages. At last a process takes the lock of a client's new port in shared memory, and dies
+with it. An observer over the same transport writes down every joint state and every command. Simulator,
+controller and observer have a real-time priority where the system allows it. A silence counts without the
+time for which they waited for a processor.
 """
 
 from __future__ import annotations
@@ -181,8 +181,13 @@ def dead_locks(count: int) -> int:
     return locked
 
 
-def kills(seconds: float) -> int:
-    """Clients that are killed at random ages; returns how many."""
+def kills(seconds: float, pause: float) -> int:
+    """Clients that are killed at random ages; returns how many.
+
+    Args:
+        seconds: how long [s].
+        pause: mean time between a death and the next client [s].
+    """
     end, count = time.monotonic() + seconds, 0
     living: list[tuple[float, BaseProcess]] = []
     while time.monotonic() < end:
@@ -194,6 +199,8 @@ def kills(seconds: float) -> int:
         process.join()
         living.remove(first)
         count += 1
+        if pause:
+            time.sleep(random.expovariate(1.0 / pause))
     for _, process in living:
         process.kill()
         process.join()
@@ -201,7 +208,9 @@ def kills(seconds: float) -> int:
 
 
 @contextlib.contextmanager
-def platform(variables: Mapping[str, str], folder: Path) -> Iterator[tuple[list[NodeProcess], Record, Waits]]:
+def platform(
+    variables: Mapping[str, str], folder: Path, rate: float
+) -> Iterator[tuple[list[NodeProcess], Record, Waits]]:
     """Simulator, controller and observer over one transport."""
     machine = {"machine": str(resource("config/stewart_demo.yaml"))}
     file = folder / "record.jsonl"
@@ -214,7 +223,7 @@ def platform(variables: Mapping[str, str], folder: Path) -> Iterator[tuple[list[
                 print(f"  no real-time priority: {refused}")
             return process
 
-        plant = start("simulator", {**machine, "measure_latency": True})
+        plant = start("simulator", {**machine, "measure_latency": True, "rate": rate})
         controller = start("stewart_platform", machine)
         witness = start(Path(observer.__file__), {}, RD_OBSERVED=watched)
         record, processes = Record(file), [plant, controller, witness]
@@ -245,15 +254,15 @@ def measure(title: str, run: tuple[list[NodeProcess], Record, Waits], action: Ca
     return phase
 
 
-def sweep(name: str, seconds: float, count: int) -> None:
+def sweep(name: str, options: argparse.Namespace) -> None:
     """One transport: joins, kills, and what the nodes said."""
     print(f"{name}:", flush=True)
     with tempfile.TemporaryDirectory() as folder:
-        with platform(RUNS[name], Path(folder)) as run:
+        with platform(RUNS[name], Path(folder), options.rate) as run:
             for title, action in (
                 ("nobody joins", lambda: time.sleep(20.0) or 0),
-                ("joins", lambda: joins(count)),
-                ("kills", lambda: kills(seconds)),
+                ("joins", lambda: joins(options.joins)),
+                ("kills", lambda: kills(options.seconds, options.pause)),
                 ("deaths with a lock", lambda: dead_locks(LOCKS)),
             ):
                 print(measure(title, run, action).line(), flush=True)
@@ -272,12 +281,16 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=180.0, help="duration of the kills [s]")
     parser.add_argument("--joins", type=int, default=JOINS, help="number of clients that join and leave")
     parser.add_argument("--transports", nargs="+", choices=RUNS, default=list(RUNS))
+    parser.add_argument("--rate", type=float, default=500.0, help="of simulator and controller [Hz]")
+    parser.add_argument(
+        "--pause", type=float, default=0.0, help="mean time from a death to the next client [s]"
+    )
     parser.add_argument("--seed", type=int, default=1, help="seed of the clients' ages")
     arguments = parser.parse_args()
     multiprocessing.set_forkserver_preload(["observer", "invariants", "ros_harness", "waits"])
     for name in arguments.transports:
         random.seed(arguments.seed)
-        sweep(name, arguments.seconds, arguments.joins)
+        sweep(name, arguments)
     return 0
 
 
