@@ -17,7 +17,10 @@ SMALLEST_INERTIA = 1e-9
 SINGULAR = 1.5e-3
 """Least eigenvalue of a usable mass matrix whose diagonal has been scaled to 1."""
 STIFFEST = 20.0
-"""Greatest damping [1/s] and Coulomb friction [rad/s² or m/s²], over the inertia that a joint moves."""
+"""Greatest damping over the inertia that a joint moves [1/s]."""
+ROUGHEST = 5.0
+"""Greatest acceleration of any joint by the Coulomb friction of one [rad/s² or m/s²]. Where that one comes to
+rest a little off its place, light joints behind it rest off theirs by far more."""
 _SAMPLES = 25
 
 
@@ -27,7 +30,7 @@ class SimulationCheck:
 
     Attributes:
         reason: why the masses cannot be used; empty when they can.
-        stuck: joints whose friction is too large beside the inertia that they move.
+        stuck: joints whose friction is too large beside the inertia that they or others move.
     """
 
     reason: str
@@ -42,7 +45,7 @@ def check_simulation(
     A joint that moves no mass has no acceleration under any effort. Where axes of massless links align, as
     in a shoulder of three joints, the matrix is singular there only.
     """
-    least = np.full(chain.dof, np.inf)
+    most, across = np.zeros(chain.dof), np.zeros(chain.dof)
     for first, last in pairwise(positions):
         for share in np.linspace(0.0, 1.0, _SAMPLES):
             try:
@@ -56,8 +59,11 @@ def check_simulation(
             scale = 1.0 / np.sqrt(diagonal)
             if np.linalg.eigvalsh(scale[:, None] * matrix * scale)[0] <= SINGULAR:
                 return SimulationCheck("the mass matrix is singular where joints of massless links align")
-            least = np.minimum(least, 1.0 / np.diag(np.linalg.inv(matrix)))
+            inverse = np.abs(np.linalg.inv(matrix))
+            most, across = np.maximum(most, np.diag(inverse)), np.maximum(across, inverse.max(axis=0))
     joints = [chain.driving_joint(j) for j in range(chain.dof)]
-    friction = np.array([max(joint.damping, joint.friction) for joint in joints])
-    stuck = np.flatnonzero(friction > STIFFEST * least)
+    damping, friction = (
+        np.array([getattr(joint, kind) for joint in joints]) for kind in ("damping", "friction")
+    )
+    stuck = np.flatnonzero((damping * most > STIFFEST) | (friction * across > ROUGHEST))
     return SimulationCheck("", tuple(chain.joint_names[j] for j in stuck))

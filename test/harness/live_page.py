@@ -53,7 +53,8 @@ class Page:
 
     def slider(self, name):
         """The thumb of the slider and its number field."""
-        row = f"//label[starts-with(., '{name} ')]/ancestor::*[.//*[@role='slider']][1]"
+        label = f"//label[.='{name}' or starts-with(., '{name} ')]"
+        row = f"{label}/ancestor::*[.//*[@role='slider']][1]"
         (thumb,) = self.driver.find_elements("xpath", f"({row}//*[@role='slider'])[1]")
         (field,) = self.driver.find_elements("xpath", f"({row}//input[@inputmode='decimal'])[1]")
         return thumb, field

@@ -142,6 +142,21 @@ def test_friction_is_left_out_joint_by_joint():
     assert any("the friction of grip is left out" in note for note in subject.notes)
 
 
+def test_coulomb_friction_that_would_move_a_light_joint_behind_it_is_left_out():
+    """A pendulum of 5 cm, 0.5 m below the arm's axis, gets 1 + 0.5 / 0.05 times the arm's acceleration."""
+    light = (
+        '<dynamics friction="{}"/></joint><link name="light"><inertial><origin xyz="0 0 -0.05"/>'
+        '<mass value="0.001"/><inertia ixx="1e-9" iyy="1e-9" izz="1e-9" ixy="0" ixz="0" iyz="0"/></inertial>'
+        '</link><joint name="dangle" type="revolute"><parent link="bob"/><child link="light"/>'
+        '<origin xyz="0 0 -0.5"/><axis xyz="0 1 0"/>'
+        '<limit lower="-1" upper="1" effort="50" velocity="2"/></joint>'
+    )
+    limit = 5.0 * 0.51 / 11.0
+    for value, left_out in ((0.95 * limit, False), (1.05 * limit, True)):
+        subject = arm_subject(pendulum(500.0).replace("</joint>", light.format(value)), ArmOptions())
+        assert (subject.chain.driving_joint(0).friction == 0.0) is left_out
+
+
 def test_limits_that_leave_no_range_are_left_out_and_said():
     text = re.sub(r'lower="[^"]*" upper="[^"]*"', 'lower="0" upper="0"', pendulum(500.0))
     assert 'lower="0"' in text
