@@ -5,15 +5,23 @@ from __future__ import annotations
 import argparse
 import hashlib
 import re
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from robot_dynamics.cli.chain_source import add_chain_arguments, add_gravity_argument, chain_of
+from robot_dynamics.cli.chain_source import (
+    add_chain_arguments,
+    add_gravity_argument,
+    chain_of,
+    description_file,
+)
 from robot_dynamics.cli.machine_source import is_machine, maintainer, piped, write_code
-from robot_dynamics.control.arm.path_rules import IdentifiedRangeParameters
-from robot_dynamics.controllers.package import ControllerPackage
+from robot_dynamics.controllers.cell import is_cell, read_cell
+from robot_dynamics.controllers.package import ControllerPackage, Member
+from robot_dynamics.controllers.parameters import given_parameters
+from robot_dynamics.controllers.robot import GeneratedRobot
 from robot_dynamics.dynamics.export import EXPORTED, LICENSE, Export, identifier
 from robot_dynamics.dynamics.generator.search import Objective
 from robot_dynamics.dynamics.languages import LANGUAGES, language_named
@@ -23,10 +31,6 @@ from robot_dynamics.inputs.documents import read_yaml
 from robot_dynamics.inputs.files import check_folder, read_bytes, write_files
 from robot_dynamics.model.chain import KinematicChain
 from robot_dynamics.model.driver_profile import driver_names, load_driver
-from robot_dynamics.parameters import describe
-
-CONTROLLER = "computed_torque_controller"
-"""Node whose parameters of a file count beside those of all nodes."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -36,6 +40,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
         " kinematics, Jacobian, condition number, and exact actuator forces, with a payload as an argument,"
         " as C. Options: --output, --name, --cmake, --license. With --ros2-control (--output, --name,"
         " --maintainer): a ROS 2 package with a controller for leg drives that close the loop."
+        " A YAML with the key robots is a cell: with --ros2-control (--output, --name, --maintainer) one"
+        " package for all its robots."
     )
     add_chain_arguments(parser)
     parser.add_argument("--language", choices=tuple(LANGUAGES), default="c", help="default: %(default)s")
@@ -132,6 +138,8 @@ def run(arguments: argparse.Namespace) -> int:
     given = piped(arguments.urdf)
     if not re.fullmatch(r"[\w.+() -]+", arguments.license, re.ASCII):
         raise ParameterError(f"--license {quoted(arguments.license)} is no SPDX expression")
+    if given is None and is_machine(arguments.urdf) and is_cell(read_yaml(arguments.urdf, "machine file")):
+        return _write_cell(arguments)
     if is_machine(arguments.urdf, given):
         return write_code(arguments, given)
     text = read_bytes(arguments.urdf, "URDF file", _unreadable) if given is None else given
@@ -174,7 +182,27 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _write_controllers(arguments: argparse.Namespace, chain: KinematicChain, text: bytes, source: str) -> int:
-    """Write the ros2_control package."""
+    """Write the ros2_control package of one robot."""
+    _refuse_other_outputs(arguments)
+
+    def member(name: str) -> list[Member]:
+        robot = GeneratedRobot(
+            name=name,
+            chain=chain,
+            gravity=np.array(arguments.gravity, dtype=float),
+            urdf=text,
+            source=source,
+            driver=load_driver(arguments.driver) if arguments.driver else None,
+            frame=arguments.frame,
+        )
+        given = {} if arguments.parameters is None else given_parameters(arguments.parameters)
+        return [Member(robot, parameters=given)]
+
+    return _write_package(arguments, member)
+
+
+def _refuse_other_outputs(arguments: argparse.Namespace) -> None:
+    """ParameterError for options that choose what is written."""
     for name in ("quantity", "wrench", "cmake"):
         if getattr(arguments, name):
             raise ParameterError(f"--{name} has no meaning with --ros2-control, which writes a whole package")
@@ -183,52 +211,46 @@ def _write_controllers(arguments: argparse.Namespace, chain: KinematicChain, tex
             f"--license {quoted(arguments.license)} cannot be with --ros2-control: the package contains the"
             f" control core of robot_dynamics, whose licence is {LICENSE}"
         )
-    output = Path(arguments.output)
-    package = ControllerPackage(
-        name=arguments.name or output.resolve().name,
-        chain=chain,
-        gravity=np.array(arguments.gravity, dtype=float),
-        urdf=text,
-        source=source,
-        driver=load_driver(arguments.driver) if arguments.driver else None,
-        frame=arguments.frame,
-        **_package_options(arguments),
+
+
+def _write_cell(arguments: argparse.Namespace) -> int:
+    """Write the ros2_control package of several robots."""
+    if not arguments.ros2_control:
+        raise ParameterError(
+            f"{shown(arguments.urdf)} names robots, which makes a package: add --ros2-control"
+        )
+    _refuse_other_outputs(arguments)
+    of_one = (
+        "root",
+        "tip",
+        "tips",
+        "lock",
+        "srdf",
+        "group",
+        "driver",
+        "parameters",
+        "frame",
+        "frames",
+        "axes",
     )
+    given = [name for name in of_one if getattr(arguments, name)]
+    if tuple(arguments.gravity) != (0.0, 0.0, -9.81):
+        given.append("gravity")
+    if given:
+        raise ParameterError(f"--{given[0]} is for one robot; give it in {shown(arguments.urdf)}")
+    return _write_package(arguments, lambda package: read_cell(arguments.urdf, package, description_file))
+
+
+def _write_package(arguments: argparse.Namespace, members: Callable[[str], Sequence[Member]]) -> int:
+    """Write the package of the robots that ``members`` makes for its name."""
+    output = Path(arguments.output)
+    name = arguments.name or output.resolve().name
+    given = {} if arguments.maintainer is None else {"maintainer": maintainer(arguments.maintainer)}
+    package = ControllerPackage(name, members(name), **given)
     for path in write_files(output, package.files()):
         print(f"wrote {path}")
     print(f"build with: colcon build --packages-select {package.name}; {output}/README.md says the rest")
     return 0
-
-
-def _package_options(arguments: argparse.Namespace) -> dict[str, Any]:
-    """Parameters of a file and the maintainer, as far as they were given."""
-    made: dict[str, Any] = {}
-    if arguments.maintainer is not None:
-        made["maintainer"] = maintainer(arguments.maintainer)
-    if arguments.parameters is not None:
-        made["parameters"] = _parameters(arguments.parameters)
-    return made
-
-
-def _parameters(path: str) -> dict[str, Any]:
-    """Parameters for the controller in a ROS 2 parameter file: those of all nodes, then its own."""
-    document = read_yaml(path, "parameter file", ParameterError)
-    found: dict[str, Any] = {}
-    for node in ("/**", *(key for key in document if str(key).rsplit("/", 1)[-1] == CONTROLLER)):
-        section = document.get(node, {})
-        values = section.get("ros__parameters") if isinstance(section, dict) else None
-        if node in document and not isinstance(values, dict):
-            raise ParameterError(f"{shown(path)}: {shown(node)} has no ros__parameters")
-        found |= values or {}
-    if not found:
-        raise ParameterError(f"{shown(path)} has no parameters of '/**' or {CONTROLLER}")
-    # The controller of the package follows references and plans nothing, so it warns of no ranges.
-    planned = {about.name for about in describe(IdentifiedRangeParameters)}
-    return {
-        str(name): tuple(value) if isinstance(value, list) else value
-        for name, value in found.items()
-        if name not in planned
-    }
 
 
 def _options(arguments: argparse.Namespace) -> dict[str, Any]:

@@ -12,7 +12,8 @@ import numpy as np
 
 from robot_dynamics.control.stewart.parameters import StewartParameters
 from robot_dynamics.controllers.model_header import cpp_text
-from robot_dynamics.controllers.package import MAINTAINER, check_package_name, comment, filled
+from robot_dynamics.controllers.package import MAINTAINER, check_package_name
+from robot_dynamics.controllers.robot import comment, filled
 from robot_dynamics.stewart.machine import Machine
 from robot_dynamics.stewart.sdf import actuator_description, home_lengths
 

@@ -21,27 +21,21 @@ _LICENCE = "# SPDX-License-Identifier: Apache-2.0\n"
 _FARTHEST = {JointKind.REVOLUTE: np.pi, JointKind.PRISMATIC: 1.0}
 
 
-def joint_limits(chain: KinematicChain, gravity: Array, drives: ActuatorParameters) -> str:
+def joint_limits(robots: Sequence[tuple[str, KinematicChain, Array]]) -> str:
     """MoveIt's ``joint_limits.yaml``: velocities of the description, accelerations that the efforts permit.
 
-    All joints may accelerate at once, each with its limit and in either direction, from rest in any of the
-    sampled poses.
+    All joints of a robot may accelerate at once, each with its limit and in either direction, from rest in
+    any of the sampled poses.
 
     Args:
-        chain: the arm.
-        gravity: (3,) in the root frame [m/s²].
-        drives: friction and rotor inertia of the joints.
+        robots: prefix of the joints' names, chain, and accelerations by :func:`largest_accelerations`.
     """
-    accelerations = largest_accelerations(chain, gravity, drives)
     entries: dict[str, dict[str, Any]] = {}
-    for j, name in enumerate(chain.joint_names):
-        velocity, acceleration = chain.driving_joint(j).limits.velocity, float(accelerations[j])
-        entry = entries[name] = {"has_velocity_limits": bool(np.isfinite(velocity))}
-        if np.isfinite(velocity):
-            entry["max_velocity"] = float(velocity)
-        entry["has_acceleration_limits"] = bool(np.isfinite(acceleration))
-        if np.isfinite(acceleration):
-            entry["max_acceleration"] = float(f"{acceleration:.4g}")
+    for prefix, chain, accelerations in robots:
+        for j, name in enumerate(chain.joint_names):
+            entries[f"{prefix}{name}"] = _limits(
+                chain.driving_joint(j).limits.velocity, float(accelerations[j])
+            )
     head = (
         f"{_LICENCE}# Limits for MoveIt [rad/s, rad/s² or m/s, m/s²].\n"
         "# Accelerations: all joints at once, from rest, in poses between the position limits.\n"
@@ -50,8 +44,25 @@ def joint_limits(chain: KinematicChain, gravity: Array, drives: ActuatorParamete
     return head + str(yaml.safe_dump({"joint_limits": entries}, sort_keys=False))
 
 
+def _limits(velocity: float, acceleration: float) -> dict[str, Any]:
+    """Limits of a joint; infinite ones are none."""
+    entry: dict[str, Any] = {"has_velocity_limits": bool(np.isfinite(velocity))}
+    if np.isfinite(velocity):
+        entry["max_velocity"] = float(velocity)
+    entry["has_acceleration_limits"] = bool(np.isfinite(acceleration))
+    if np.isfinite(acceleration):
+        entry["max_acceleration"] = float(f"{acceleration:.4g}")
+    return entry
+
+
 def largest_accelerations(chain: KinematicChain, gravity: Array, drives: ActuatorParameters) -> Array:
-    """(n,) accelerations of all joints at once [rad/s² or m/s²]; infinite without effort limits."""
+    """(n,) accelerations of all joints at once [rad/s² or m/s²]; infinite without effort limits.
+
+    Args:
+        chain: the arm.
+        gravity: (3,) in the root frame [m/s²].
+        drives: friction and rotor inertia of the joints.
+    """
     joints = [chain.driving_joint(j) for j in range(chain.dof)]
     far = np.array([_FARTHEST[joint.kind] for joint in joints])
     lower, upper = (np.array([getattr(x.limits, name) for x in joints]) for name in ("lower", "upper"))
@@ -75,19 +86,19 @@ def largest_accelerations(chain: KinematicChain, gravity: Array, drives: Actuato
     return np.where(limited, min(share, 1.0) * alone, np.inf)
 
 
-def moveit_controllers(groups: Mapping[str, Sequence[str]], default: str) -> str:
+def moveit_controllers(groups: Mapping[str, Sequence[str]], default: Sequence[str]) -> str:
     """MoveIt's ``moveit_controllers.yaml`` for the trajectory controllers of the package.
 
     Args:
         groups: joints by controller.
-        default: the controller that MoveIt takes where several could follow.
+        default: the controllers that MoveIt takes where several could follow.
     """
     manager = "moveit_simple_controller_manager"
     controllers = {
         name: {
             "type": "FollowJointTrajectory",
             "action_ns": "follow_joint_trajectory",
-            "default": name == default,
+            "default": name in default,
             "joints": list(joints),
         }
         for name, joints in groups.items()

@@ -1,4 +1,4 @@
-"""All files of the generated ros2_control package."""
+"""All files of the generated ros2_control package, of one robot or of several."""
 
 from __future__ import annotations
 
@@ -6,42 +6,97 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib.resources import files
 from typing import Any
 from xml.sax.saxutils import escape
 
 import numpy as np
 import yaml
 
-from robot_dynamics.control.arm.actuators import ActuatorParameters
-from robot_dynamics.control.arm.parameters import ArmParameters
-from robot_dynamics.control.arm.payload import PayloadParameters, TipPayloadParameters
-from robot_dynamics.controllers.description import with_simulated_hardware
-from robot_dynamics.controllers.model_header import model_values
-from robot_dynamics.controllers.moveit import joint_limits, moveit_controllers
-from robot_dynamics.controllers.parameters import descriptions, parameter_file, payload_names
-from robot_dynamics.controllers.sources import core_sources, kernel_sources
+from robot_dynamics.controllers.description import Placed, combined, with_simulated_hardware
+from robot_dynamics.controllers.moveit import joint_limits, largest_accelerations, moveit_controllers
+from robot_dynamics.controllers.parameters import payload_names
+from robot_dynamics.controllers.robot import WHOLE, GeneratedRobot, comment, drives_of, templates
+from robot_dynamics.controllers.sources import core_sources
 from robot_dynamics.errors import ParameterError, quoted
 from robot_dynamics.model.chain import JointKind, KinematicChain
-from robot_dynamics.model.driver_profile import DriverProfile
-from robot_dynamics.parameters import Description, describe
 from robot_dynamics.spatial import Array
 
 MAINTAINER = "robot_dynamics maintainers", "maintainers@robot-dynamics.example"
 """Name and address where no other is given."""
-WHOLE = "joint_trajectory_controller"
-"""Trajectory controller of all joints; the others have the name of their tip before it."""
 TEMPLATES = (
-    "CMakeLists.txt", "LICENSE", "README.md", "package.xml", "controller_plugin.xml", "solver_plugin.xml",
-    "hardware_plugin.xml", "src/simulated_arm.cpp",
-    "cmake/ros.cmake", "cmake/solver.cmake", "config/controllers.yaml", "launch/computed_torque.launch.py",
-    "tools/replay.cpp",
-    "include/PACKAGE/computed_torque_controller.hpp", "include/PACKAGE/solver_interface.hpp",
-    "include/PACKAGE/model.hpp", "include/PACKAGE/settings.hpp", "include/PACKAGE/impedance.hpp",
-    "src/computed_torque_controller.cpp", "src/reporting.cpp", "src/inverse_dynamics_solver.cpp",
-    "test/test_controller.cpp", "test/test_load.cpp", "test/test_solver.cpp", "test/time_update.cpp",
+    "CMakeLists.txt", "LICENSE", "README.md", "package.xml", "cmake/ros.cmake", "cmake/solver.cmake",
+    "config/controllers.yaml", "launch/computed_torque.launch.py",
 )  # fmt: skip
 """Paths in the package of the files in ``templates``, without their suffix ``.in``."""
+
+
+@dataclass(frozen=True)
+class Member:
+    """A robot under the package's controller manager.
+
+    Attributes:
+        robot: code of the robot; several robots of a kind have the same.
+        name: in front of the names of its controllers and hardware; empty: the only robot.
+        prefix: of its joints and links in the description of all robots.
+        parameters: values of the controller's parameters for ``controllers.yaml``, such as identified
+            friction.
+        gravity: (3,) in the root frame, where it is not the default of the model [m/s²].
+        base: (4, 4) pose of the description's root link in the world [m].
+    """
+
+    robot: GeneratedRobot
+    name: str = ""
+    prefix: str = ""
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    gravity: Array | None = None
+    base: Array = field(default_factory=lambda: np.eye(4))
+
+    def __post_init__(self) -> None:
+        self.robot.check_parameters(self.parameters)
+
+    @property
+    def key(self) -> str:
+        """Start of the names of its controllers."""
+        return f"{self.name}_" if self.name else ""
+
+    @property
+    def controller(self) -> str:
+        """Name of its controller."""
+        return f"{self.key}computed_torque_controller"
+
+    @property
+    def groups(self) -> dict[str, list[str]]:
+        """Joints by trajectory controller."""
+        found = joint_groups(self.robot.chain)
+        return {f"{self.key}{name}": [self.prefix + one for one in own] for name, own in found.items()}
+
+    @property
+    def weight(self) -> Array:
+        """(3,) gravity vector in force [m/s²]."""
+        return self.robot.gravity if self.gravity is None else self.gravity
+
+    @property
+    def rate(self) -> float:
+        """Rate of its controller [Hz]."""
+        return self.robot.driver.rate if self.robot.driver and self.robot.driver.rate else 1000.0
+
+    def section(self, rate: float) -> str:
+        """Its part of ``controllers.yaml`` under a manager of this rate [Hz]."""
+        driver = self.robot.driver
+        mode = "feedforward" if driver and driver.command.drive_loop else "computed_torque"
+        own: dict[str, Any] = {"mode": self.parameters.get("mode", mode)}
+        if self.prefix:
+            own["joints"] = tuple(f"{self.prefix}{joint}" for joint in self.robot.chain.joint_names)
+        if self.gravity is not None:
+            own["gravity"] = tuple(float(value) for value in self.gravity)
+        if self.rate < rate:
+            own["update_rate"] = int(self.rate)
+        given = {"kp": (100.0,), "kv": (20.0,), **self.parameters}
+        lines = _parameter_lines({**own, **{key: value for key, value in given.items() if key != "mode"}})
+        parts = [f"{self.controller}:\n  ros__parameters:\n{''.join(lines)}"]
+        for name, joints in self.groups.items():
+            parts.append(_trajectory_controller(self, name, joints))
+        return "\n".join(parts)
 
 
 @dataclass(frozen=True)
@@ -49,150 +104,146 @@ class ControllerPackage:
     """Content of the package.
 
     Attributes:
-        name: of the package, its namespace and its functions.
-        chain: the arm.
-        gravity: (3,) default of the parameter, in the root frame [m/s²].
-        urdf: the description from which the arm was read.
-        source: where it comes from, with a digest of it.
-        driver: profile of the driver that gets the efforts. Where the robot carries its own weight, the
-            default of the parameter ``gravity`` is zero.
-        parameters: values of the controller's parameters for ``controllers.yaml``, such as identified
-            friction.
+        name: of the package.
+        members: its robots.
         maintainer: name and address of the package's maintainer.
-        frame: link or frame of the mode cartesian_impedance; None: the tip.
     """
 
     name: str
-    chain: KinematicChain
-    gravity: Array
-    urdf: bytes
-    source: str
-    driver: DriverProfile | None = None
-    parameters: Mapping[str, Any] = field(default_factory=dict)
+    members: Sequence[Member]
     maintainer: tuple[str, str] = MAINTAINER
-    frame: str | None = None
 
     def __post_init__(self) -> None:
-        self._check_parameters()
-        if self.driver:
-            self.driver.check_command()
-            for state in ("position", "velocity"):
-                if state not in self.driver.state.interfaces:
-                    raise ParameterError(
-                        f"driver {quoted(self.driver.name)} has no state interface {state}, which the"
-                        " controller needs"
-                    )
-            self.driver.friction_left(self.chain.joint_names)
-            if self.driver.carries_weight:
-                object.__setattr__(self, "gravity", np.zeros(3))
         check_package_name(self.name)
 
     def files(self) -> Mapping[str, str]:
         """The texts of all files by their paths in the package."""
-        tips = ", ".join(self._tips)
-        notice = [f"Robot: {self.chain.name}, from link {self.chain.root} to {tips}.",
-                  f"Source: {self.source}."]  # fmt: skip
-        frame = (self.frame or self._tips[0]) if len(self._tips) == 1 else None
-        kernels = kernel_sources(self.chain, self.name, [comment(line) for line in notice], frame)
+        made: dict[str, str] = {}
+        for robot, folder in zip(self._robots, self._folders, strict=True):
+            inside = "" if folder == "." else f"{folder}/"
+            texts = robot.files(self.name, self._suffix(robot))
+            made |= {f"{inside}{path}": text for path, text in texts.items()}
+        accelerations = [
+            (one.prefix, one.robot.chain,
+             largest_accelerations(one.robot.chain, one.weight, drives_of(one.parameters)))
+            for one in self.members
+        ]  # fmt: skip
+        groups = {name: joints for one in self.members for name, joints in one.groups.items()}
         return {
-            **self._filled(),
+            **templates(TEMPLATES, self._values()),
+            **made,
             **{f"src/core/{name}": text for name, text in core_sources().items()},
-            **{f"src/model/{name}": text for name, text in kernels.items()},
-            "config/joint_limits.yaml": joint_limits(self.chain, self.gravity, self._drives),
-            "config/moveit_controllers.yaml": moveit_controllers(self._groups, WHOLE),
-            "src/parameters.yaml": parameter_file(self._descriptions, self.name),
-            "urdf/robot.urdf": with_simulated_hardware(
-                self.urdf, self._start, f"{self.name}/SimulatedArm", self._interfaces
+            "config/joint_limits.yaml": joint_limits(accelerations),
+            "config/moveit_controllers.yaml": moveit_controllers(
+                groups, [f"{one.key}{WHOLE}" for one in self.members]
             ),
+            "urdf/robot.urdf": self._description(),
         }
 
-    def _check_parameters(self) -> None:
-        """ParameterError for a value that the controller would refuse, or a parameter that it lacks."""
-        known = {about.name for about in self._descriptions}
-        unknown = sorted(set(self.parameters) - known)
-        if unknown:
-            raise ParameterError(f"the controller has no parameter {', '.join(map(quoted, unknown))}")
-        for cls, prefix in (
-            (ArmParameters, ""),
-            (PayloadParameters, ""),
-            *((TipPayloadParameters, f"payload.{name}.") for name in payload_names(self._tips)),
-        ):
-            names = {f"{prefix}{about.name}": about.name for about in describe(cls)}
-            cls(**{names[key]: value for key, value in self.parameters.items() if key in names})
-        self._drives.of(self.chain)
+    @property
+    def _robots(self) -> list[GeneratedRobot]:
+        """Those whose code differs."""
+        return list({id(one.robot): one.robot for one in self.members}.values())
+
+    def _suffix(self, robot: GeneratedRobot) -> str:
+        return robot.name.removeprefix(self.name)
 
     @property
-    def _tips(self) -> list[str]:
-        return [tip.link for tip in self.chain.tips]
+    def _folders(self) -> list[str]:
+        suffixes = [self._suffix(robot) for robot in self._robots]
+        return [f"robots/{suffix.removeprefix('_')}" if suffix else "." for suffix in suffixes]
 
-    @property
-    def _groups(self) -> dict[str, list[str]]:
-        return joint_groups(self.chain)
+    def _description(self) -> str:
+        systems = [one.robot.hardware(one.key, one.prefix, one.gravity) for one in self.members]
+        if not self.members[0].name:
+            return with_simulated_hardware(self.members[0].robot.urdf, systems)
+        placed = {one.prefix: Placed(one.robot.urdf, one.prefix, one.base) for one in self.members}
+        return with_simulated_hardware(combined(self.name, list(placed.values())).encode(), systems)
 
-    @property
-    def _descriptions(self) -> list[Description]:
-        return descriptions(self.gravity, self.driver, self._tips)
-
-    @property
-    def _drives(self) -> ActuatorParameters:
-        names = {about.name for about in describe(ActuatorParameters)}
-        return ActuatorParameters(**{k: v for k, v in self.parameters.items() if k in names})
-
-    @property
-    def _interfaces(self) -> tuple[str, ...]:
-        """Command interfaces of every joint."""
-        return self.driver.command.interfaces if self.driver else ("effort",)
-
-    @property
-    def _start(self) -> dict[str, float]:
-        """Start of each joint of the simulated arm: zero, or the limit next to it [rad or m]."""
-        limits = [self.chain.driving_joint(j).limits for j in range(self.chain.dof)]
-        start = (float(np.clip(0.0, limit.lower, limit.upper)) for limit in limits)
-        return dict(zip(self.chain.joint_names, start, strict=True))
-
-    def _filled(self) -> dict[str, str]:
-        mode = "feedforward" if self.driver and self.driver.command.drive_loop else "computed_torque"
-        values = {
-            "PACKAGE": self.name,
-            "GUARD": self.name.upper(),
-            "ROBOT": comment(self.chain.name),
-            "SOURCE": comment(self.source),
-            "PARAMETERS": "".join(_parameter_lines({"kp": (100.0,), "kv": (20.0,), **self.parameters})),
+    def _values(self) -> dict[str, str]:
+        robots, members = self._robots, self.members
+        several = len(members) > 1
+        rate = max(one.rate for one in members)
+        names = " and ".join(comment(robot.chain.name) for robot in robots)
+        sources = ", ".join(dict.fromkeys(comment(robot.source) for robot in robots))
+        parts = [name for one in members for name in one.groups if name != f"{one.key}{WHOLE}"]
+        grouped = [name for one in members for name in _started_as_groups(one)]
+        folders = zip(robots, self._folders, strict=True)
+        return {
+            "PROJECT": self.name,
+            "ROBOTS": f"set(ROBOTS {' '.join(robot.name for robot in robots)})\n"
+            + "\n".join(
+                f'set({robot.name}_FOLDER {folder})\nset({robot.name}_SUFFIX "{self._suffix(robot)}")'
+                for robot, folder in folders
+            ),
+            "SUMMARY": f"Computed torque controller and inverse dynamics solver of {_the(several)} {names},"
+            f" generated by robot_dynamics from {sources}.",
+            "ROBOT_NAMES": f"{_the(several).capitalize()} {names}",
+            "SOURCES": f" from {sources}.\n\n" + (_table(members) if several else f"Robot: {names}."),
+            "CLASSES": "".join(_classes(robot) for robot in robots),
+            "MODEL_FOLDERS": "; each robot's below `robots`" if several else "",
+            "SUFFIX": self._suffix(robots[0]),
             "MAINTAINER": escape(self.maintainer[0]),
             "EMAIL": escape(self.maintainer[1], {'"': "&quot;"}),
             "CONTROLLERS": "".join(
-                f"    {name}:\n      type: joint_trajectory_controller/JointTrajectoryController\n"
-                for name in self._groups
+                f"    {one.controller}:\n      type: {one.robot.name}/ComputedTorqueController\n"
+                + "".join(
+                    f"    {name}:\n      type: joint_trajectory_controller/JointTrajectoryController\n"
+                    for name in one.groups
+                )
+                for one in members
             ),
-            "TRAJECTORY_CONTROLLERS": "\n".join(
-                _trajectory_controller(self.chain, name, joints) for name, joints in self._groups.items()
+            "CONTROLLER_PARAMETERS": "\n".join(one.section(rate) for one in members),
+            "CONTROLLER_NAMES": json.dumps(["joint_state_broadcaster", *(one.controller for one in members)]),
+            "TRAJECTORY_CONTROLLER_NAMES": json.dumps([f"{one.key}{WHOLE}" for one in members]),
+            "GROUP_CHOICES": repr(["false", "true"] if parts else ["false"]),
+            "GROUP_CONTROLLERS": json.dumps(grouped),
+            "RATE": f"{rate:.0f}",
+            "DRIVER": "".join(
+                f" on {comment(title)}"
+                for title in dict.fromkeys(robot.driver.title for robot in robots if robot.driver)
             ),
-            "GROUP_CHOICES": repr(["false", "true"] if len(self._groups) > 1 else ["false"]),
-            "GROUP_CONTROLLERS": repr([name for name in self._groups if name != WHOLE]),
-            "RATE": f"{self.driver.rate:.0f}" if self.driver and self.driver.rate else "1000",
-            "MODE": self.parameters.get("mode", mode),
-            "MODEL_PARAMETERS": json.dumps(model_parameters())[1:-1],
-            "DRIVER": f" on {comment(self.driver.title)}" if self.driver else "",
-            **model_values(self.chain, self.gravity, self.urdf, self.driver),
         }
-        values = {key: value.replace("@PACKAGE@", self.name) for key, value in values.items()}
-        root = files("robot_dynamics.controllers").joinpath("templates")
-        texts = {path: root.joinpath(f"{path}.in").read_text(encoding="utf-8") for path in TEMPLATES}
-        return {path.replace("PACKAGE", self.name): filled(text, values) for path, text in texts.items()}
 
 
-def model_parameters() -> list[str]:
-    """Names of the parameters that make another model."""
-    shared = (about.name for cls in (PayloadParameters, ActuatorParameters) for about in describe(cls))
-    return ["gravity", *shared]
+def _the(several: bool) -> str:
+    return "the robots" if several else "the robot"
+
+
+def _table(members: Sequence[Member]) -> str:
+    """Controllers and prefix of each robot."""
+    rows = "".join(
+        f"| {one.name} | `{one.robot.name}` | {f'`{one.prefix}`' if one.prefix else 'none'} |"
+        f" `{one.controller}`, `{one.key}{WHOLE}` |\n"
+        for one in members
+    )
+    return f"| robot | code | prefix of joints and links | controllers |\n|---|---|---|---|\n{rows.rstrip()}"
+
+
+def _classes(robot: GeneratedRobot) -> str:
+    """Rows about the plugins of a robot."""
+    return (
+        f"| `{robot.name}/ComputedTorqueController` | chainable controller: references position, velocity and"
+        " acceleration of every joint, or the topic `~/reference`"
+        " (`trajectory_msgs/JointTrajectoryPoint`) |\n"
+        f"| `{robot.name}/InverseDynamicsSolver` | plugin of the package `inverse_dynamics_solver`; built"
+        " where that package is installed |\n"
+        f"| `{robot.name}/SimulatedArm` | the model as hardware, to try controllers on |\n"
+    )
+
+
+def _started_as_groups(member: Member) -> list[str]:
+    """Trajectory controllers of a robot that is started by groups."""
+    whole = f"{member.key}{WHOLE}"
+    return [name for name in member.groups if name != whole] or [whole]
 
 
 def _parameter_lines(values: Mapping[str, Any]) -> Iterator[str]:
-    """Lines of a parameter file without the mode; whole numbers in lists get a point, as ROS wants it."""
+    """Lines of a parameter file; whole numbers in lists get a point, as ROS wants it."""
     for name, value in values.items():
         plain = [_decimal(one) for one in value] if isinstance(value, tuple) else value
-        if name != "mode":
-            yield "    " + yaml.safe_dump({name: plain}, default_flow_style=None, width=10_000)
+        written = yaml.safe_dump([plain], default_flow_style=True, width=10_000).strip()
+        yield f"    {name}: {written[1:-1]}\n"
 
 
 def _decimal(value: Any) -> Any:
@@ -217,9 +268,11 @@ def joint_groups(chain: KinematicChain) -> dict[str, list[str]]:
     return groups
 
 
-def _trajectory_controller(chain: KinematicChain, name: str, joints: Sequence[str]) -> str:
+def _trajectory_controller(member: Member, name: str, joints: Sequence[str]) -> str:
     """Parameters of a trajectory controller in front."""
-    references = [f"computed_torque_controller/{joint}" for joint in joints]
+    references = [f"{member.controller}/{joint}" for joint in joints]
+    chain = member.robot.chain
+    places = [chain.joint_names.index(joint.removeprefix(member.prefix)) for joint in joints]
     return (
         f"{name}:\n  ros__parameters:\n"
         f"    joints: {json.dumps(joints)}\n    command_joints: {json.dumps(references)}\n"
@@ -227,15 +280,15 @@ def _trajectory_controller(chain: KinematicChain, name: str, joints: Sequence[st
         "    state_interfaces: [position, velocity]\n"
         "    # While the arm holds, the references go on: these tolerances then end the goal [rad or m, s].\n"
         "    constraints:\n      stopped_velocity_tolerance: 0.02\n      goal_time: 1.0\n"
-        + "".join(_constraints(chain, chain.joint_names.index(joint)) for joint in joints)
+        + "".join(_constraints(chain, place, joint) for place, joint in zip(places, joints, strict=True))
     )
 
 
-def _constraints(chain: KinematicChain, joint: int) -> str:
+def _constraints(chain: KinematicChain, place: int, name: str) -> str:
     """Tolerances of a trajectory controller in front, for one joint."""
-    moved = chain.driving_joint(joint)
-    trajectory, goal = (0.02, 0.005) if moved.kind is JointKind.PRISMATIC else (0.1, 0.02)
-    return f"      {json.dumps(moved.name)}: {{trajectory: {trajectory}, goal: {goal}}}\n"
+    prismatic = chain.driving_joint(place).kind is JointKind.PRISMATIC
+    trajectory, goal = (0.02, 0.005) if prismatic else (0.1, 0.02)
+    return f"      {json.dumps(name)}: {{trajectory: {trajectory}, goal: {goal}}}\n"
 
 
 def check_package_name(name: str) -> None:
@@ -245,13 +298,3 @@ def check_package_name(name: str) -> None:
             f"{quoted(name)} cannot be the name of a ROS package, which is made of lower-case"
             " letters, digits and single underscores, and begins with a letter; --name gives another one"
         )
-
-
-def filled(text: str, values: Mapping[str, str]) -> str:
-    """A template with the values of its placeholders."""
-    return re.sub(r"@([A-Z_]+)@", lambda match: values[match[1]], text)
-
-
-def comment(text: str) -> str:
-    """``text`` as one line that ends no comment and is no markup."""
-    return re.sub(r"[^\w .,:;()+=-]", "_", text)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,13 +13,17 @@ from robot_dynamics.control.arm import guiding
 from robot_dynamics.control.arm.actuators import ActuatorParameters
 from robot_dynamics.control.arm.guiding import GuidingParameters
 from robot_dynamics.control.arm.parameters import ArmParameters
+from robot_dynamics.control.arm.path_rules import IdentifiedRangeParameters
 from robot_dynamics.control.arm.payload import PayloadParameters, TipPayloadParameters
 from robot_dynamics.control.core.library import MODES
-from robot_dynamics.errors import ParameterError
+from robot_dynamics.errors import ParameterError, shown
+from robot_dynamics.inputs.documents import read_yaml
 from robot_dynamics.model.driver_profile import WITHOUT_FEEDBACK, DriverProfile
 from robot_dynamics.parameters import Description, describe, parameter, validate
 from robot_dynamics.spatial import Array
 
+CONTROLLER = "computed_torque_controller"
+"""Node whose parameters of a file count beside those of all nodes."""
 # No node plans in front of this controller, and it has no hand guiding and no ~/target_wrench. The frame of
 # cartesian_impedance is chosen when the package is generated.
 ABSENT = (
@@ -161,6 +165,32 @@ def descriptions(
         read_only=False,
     )
     return [*known, *loads, weight]
+
+
+def given_parameters(path: str) -> dict[str, Any]:
+    """Parameters for the controller in a ROS 2 parameter file: those of all nodes, then its own.
+
+    Raises:
+        ParameterError: no such file, or it has none.
+    """
+    document = read_yaml(path, "parameter file", ParameterError)
+    found: dict[str, Any] = {}
+    for node in ("/**", *(key for key in document if str(key).rsplit("/", 1)[-1] == CONTROLLER)):
+        section = document.get(node, {})
+        values = section.get("ros__parameters") if isinstance(section, dict) else None
+        if node in document and not isinstance(values, dict):
+            raise ParameterError(f"{shown(path)}: {shown(node)} has no ros__parameters")
+        found |= values or {}
+    if not found:
+        raise ParameterError(f"{shown(path)} has no parameters of '/**' or {CONTROLLER}")
+    # The controller of the package follows references and plans nothing, so it warns of no ranges.
+    planned = {about.name for about in describe(IdentifiedRangeParameters)}
+    return {name: value for name, value in as_parameters(found).items() if name not in planned}
+
+
+def as_parameters(values: Mapping[Any, Any]) -> dict[str, Any]:
+    """Values of a YAML mapping as parameters have them."""
+    return {str(name): tuple(value) if isinstance(value, list) else value for name, value in values.items()}
 
 
 def parameter_file(parameters: Sequence[Description], package: str) -> str:
