@@ -6,6 +6,7 @@ import argparse
 import hashlib
 import re
 import warnings
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -142,9 +143,14 @@ def motion_table(
         table = table.placed(machine)
     if cutoff is not None:
         return table.low_passed(cutoff)
-    for hint in table.hints():
-        streams.note(f"robot_dynamics: note: {hint}")
+    note(table.hints())
     return table
+
+
+def note(hints: Sequence[str]) -> None:
+    """Print remarks on a motion on standard error."""
+    for hint in hints:
+        streams.note(f"robot_dynamics: note: {hint}")
 
 
 def forces_along(arguments: argparse.Namespace, text: bytes | None) -> tuple[list[str], Array]:

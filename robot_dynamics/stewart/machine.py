@@ -150,6 +150,11 @@ class LegLimits:
                 f"speed_force of a LegLimits is {quoted(curve)}; speeds must increase from 0 or more, and no"
                 " force may be negative"
             )
+        if np.isfinite(self.continuous_force) and self.continuous_force > self.force:
+            raise ModelError(
+                f"continuous_force of a LegLimits is {self.continuous_force:g} N; it must be at most force,"
+                f" {self.force:g} N"
+            )
         if not self.shortest < self.longest:
             raise ModelError(
                 f"shortest of a LegLimits is {self.shortest:g} m; it must be less than longest,"

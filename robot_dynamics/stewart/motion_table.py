@@ -160,6 +160,27 @@ class MotionTable:
             ]
         return []
 
+    def abrupt_ends(self) -> list[str]:
+        """Remarks on a motion that is not at rest at its ends, for a path that goes from rest to rest."""
+        if len(self.time) < 3:
+            return []
+        steps = np.diff(self.time)
+        turned = np.minimum(np.abs((self.orientation[1:] * self.orientation[:-1]).sum(axis=1)), 1.0)
+        moved = np.column_stack([np.diff(self.position, axis=0), 2.0 * np.arccos(turned)])
+        rates = np.linalg.norm(moved[:, :3], axis=1) / steps, moved[:, 3] / steps
+        found = []
+        for verb, k, near in (("begins", 0, 1), ("ends", -1, -2)):
+            speed, turn = (float(rate[k]) for rate in rates)
+            changes = [abs(float(rate[k] - rate[near])) for rate in rates]
+            if any(v > LOUD * steps[k] + 2.0 * c for v, c in zip((speed, turn), changes, strict=True)):
+                found.append(f"{verb} with {speed:.2g} m/s and {turn:.2g} rad/s")
+        if not found:
+            return []
+        return [
+            f"the motion {', and '.join(found)}; the path starts and stops there within one step: add poses"
+            " that speed up and slow down"
+        ]
+
     def _is_rounded(self, quantum: float) -> bool:
         moved = self.position[:, np.ptp(self.position, axis=0) > 3.0 * quantum]
         steps = moved / quantum

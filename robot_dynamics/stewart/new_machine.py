@@ -134,8 +134,8 @@ def machine_text(measures: Measures) -> str:
     if measures.force is None:
         force = max((force for _, force in measures.speed_force), default=None)
         if force is None:
-            text = _text(replace(measures, force=1.0), ANY_ANGLE, guessed)
-            force = _rounded_up(MARGIN * _greatest_force(text))
+            text = _text(replace(measures, force=1.0, continuous_force=None), ANY_ANGLE, guessed)
+            force = max(_rounded_up(MARGIN * _greatest_force(text)), measures.continuous_force or 0.0)
         measures = replace(measures, force=force)
     angles = _angles_of_all_strokes(load_machine(_text(measures, ANY_ANGLE, guessed)))
     text = _text(measures, angles, guessed)

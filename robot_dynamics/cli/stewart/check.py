@@ -8,7 +8,13 @@ import sys
 import numpy as np
 
 from robot_dynamics.cli.chain_source import number
-from robot_dynamics.cli.machine_source import add_machine_and_motion, motion_table, one_input, platform_of
+from robot_dynamics.cli.machine_source import (
+    add_machine_and_motion,
+    motion_table,
+    note,
+    one_input,
+    platform_of,
+)
 from robot_dynamics.control.stewart.as_streamed import as_streamed
 from robot_dynamics.control.stewart.parameters import StewartParameters
 from robot_dynamics.control.stewart.recorded import RecordedMotion
@@ -78,6 +84,7 @@ def run(arguments: argparse.Namespace) -> int:
         if wrench.any():
             raise ParameterError("--as-streamed knows no --wrench")
         return _stream(platform, table, arguments.as_streamed)
+    note(table.abrupt_ends())
     path = followed(table)
     found = trajectory_violations(platform, path, wrench)
     for one in found:
