@@ -7,7 +7,7 @@ import re
 
 import numpy as np
 import pytest
-from motion_base import motion_base
+from motion_base import mix, motion_base
 
 from robot_dynamics import stewart
 from robot_dynamics.cli.main import main
@@ -66,19 +66,6 @@ class Game:
     def rest(self, duration):
         end = self.time + duration
         return [self.cycle() for _ in iter(lambda: self.time < end, False)]
-
-
-def mix(time):
-    """A sine mix of up to 0.35 m/s, which begins softly: position from home and rotation vector."""
-    s = np.clip(time - 0.3, 0.0, 1.0)
-    share = s**3 * (10.0 - 15.0 * s + 6.0 * s**2)
-    w = 2.0 * np.pi * time
-    place = [
-        0.04 * np.sin(0.5 * w),
-        0.03 * np.sin(0.8 * w + 1.0),
-        0.04 * np.sin(0.7 * w) + 0.005 * np.sin(2.0 * w),
-    ]
-    return share * np.array(place), share * np.array([0.02 * np.sin(0.6 * w), 0.02 * np.sin(0.9 * w), 0.0])
 
 
 @pytest.mark.long

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import rclpy
+from geometry_msgs.msg import PoseStamped
 from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
 from rclpy.qos import QoSHistoryPolicy, QoSProfile, QoSReliabilityPolicy
 from sensor_msgs.msg import JointState
@@ -39,9 +40,15 @@ def _points(message: JointTrajectory) -> Entry:
     return _stamp(message), [effort for point in message.points for effort in point.effort]
 
 
+def _place(message: PoseStamped) -> Entry:
+    at = message.pose.position
+    return _stamp(message), [at.x, at.y, at.z]
+
+
 KINDS: dict[str, tuple[type, Callable[[Any], Entry]]] = {
     "array": (Float64MultiArray, lambda message: (0, list(message.data))),
     "efforts": (JointState, lambda message: (_stamp(message), list(message.effort))),
+    "place": (PoseStamped, _place),
     "positions": (JointState, lambda message: (_stamp(message), list(message.position))),
     "trajectory": (JointTrajectory, _points),
 }

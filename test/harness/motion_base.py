@@ -63,9 +63,12 @@ def machine(base, top, lengths, height, mass, force, speed, leg_mass, condition=
     }
 
 
+MOTION_BASE = machine(1.6, 1.2, [1.35, 1.75], 1.159, 1500.0, 15e3, 1.0, 60.0)
+
+
 def motion_base():
     """1500 kg, radii of 1.6 and 1.2 m, strokes of 0.4 m, 15 kN."""
-    return stewart.load(machine(1.6, 1.2, [1.35, 1.75], 1.159, 1500.0, 15e3, 1.0, 60.0))
+    return stewart.load(MOTION_BASE)
 
 
 def desktop():
@@ -89,3 +92,16 @@ def lengths_at(platform, shift=(0.0, 0.0, 0.0), turn=(0.0, 0.0, 0.0)):
     return platform.legs(
         platform.machine.home_position + np.array(shift), quaternion_from_rotation(rotation)
     ).lengths
+
+
+def mix(time):
+    """A sine mix of up to 0.35 m/s, which begins softly: position from home and rotation vector."""
+    s = np.clip(time - 0.3, 0.0, 1.0)
+    share = s**3 * (10.0 - 15.0 * s + 6.0 * s**2)
+    w = 2.0 * np.pi * time
+    place = [
+        0.04 * np.sin(0.5 * w),
+        0.03 * np.sin(0.8 * w + 1.0),
+        0.04 * np.sin(0.7 * w) + 0.005 * np.sin(2.0 * w),
+    ]
+    return share * np.array(place), share * np.array([0.02 * np.sin(0.6 * w), 0.02 * np.sin(0.9 * w), 0.0])

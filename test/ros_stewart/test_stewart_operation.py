@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 import subprocess
 import sys
+from collections import deque
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -18,6 +20,7 @@ from std_srvs.srv import Trigger
 
 from robot_dynamics.control.stewart.platform_model import loaded
 from robot_dynamics.model.chain import RigidBody
+from robot_dynamics.ros.control.operation import PlatformOperation
 from robot_dynamics.ros.support import processes, qos
 from robot_dynamics.ros.support.messages import nanoseconds_to_stamp
 from robot_dynamics.stewart import StewartPlatform
@@ -82,6 +85,18 @@ def test_services_streams_payload_and_brakes(loop):
         assert not any(legs.answer(home).effort)
         assert call("unpark").success
         peer.wait_until(lambda: not stopped(), "the brakes are not released again")
+
+
+def test_a_pose_without_a_stamp_counts_without_the_scatter_of_its_way():
+    """The sender's clock is 5 s behind; ways take 1 ms, now and then 8 ms more."""
+    operation = SimpleNamespace(_delays=deque())
+    late = [8_000_000 if k % 4 == 3 else 0 for k in range(20)]
+    for k, more in enumerate(late):
+        sent = 1_000_000_000 + 20_000_000 * k
+        info = {"source_timestamp": sent, "received_timestamp": sent + 5_001_000_000 + more}
+        assert PlatformOperation._punctual(operation, info) == sent + 5_001_000_000
+    assert PlatformOperation._punctual(operation, {"received_timestamp": 7}) == 7
+    assert PlatformOperation._punctual(operation, {}) == 0
 
 
 def test_a_motion_that_is_not_played_ends_with_the_reason(tmp_path):

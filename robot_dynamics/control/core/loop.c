@@ -15,9 +15,10 @@ void rd_loop_init(rd_loop *loop, int64_t (*clock)(void),
 {
     *loop = (rd_loop){.clock = clock, .send = send, .to = to, .lockstep = lockstep};
     loop->front_seen = clock();
-    loop->last_state = loop->lag = loop->old_since = RD_NO_EPOCH;
+    loop->last_state = loop->lag = loop->old_since = loop->ahead = RD_NO_EPOCH;
     rd_time_init(&loop->time);
     atomic_init(&loop->shown_last_state, RD_NO_EPOCH);
+    atomic_init(&loop->shown_ahead, RD_NO_EPOCH);
 }
 
 double rd_session_seconds(rd_session *session, int64_t stamp)
@@ -78,6 +79,7 @@ static void show(rd_loop *loop)
     atomic_store_explicit(&loop->shown_active, loop->active && !loop->ending, memory_order_release);
     atomic_store_explicit(&loop->shown_halting, loop->safe != NULL || loop->ending, memory_order_release);
     atomic_store_explicit(&loop->shown_last_state, loop->last_state, memory_order_release);
+    atomic_store_explicit(&loop->shown_ahead, loop->ahead, memory_order_release);
     atomic_store_explicit(&loop->shown_session, loop->session, memory_order_release);
     atomic_store_explicit(&loop->shown_safe, loop->safe, memory_order_release);
 }
@@ -329,6 +331,7 @@ void rd_loop_state(rd_loop *loop, int64_t stamp, int64_t steady, const double *p
         show(loop);
         return;
     }
+    loop->ahead = fabs(now) < 1e9 ? steady - (int64_t)(1e9 * now) : RD_NO_EPOCH;
     if (!loop->active || clockless || (loop->safe && loop->safe_for_front && front_silence(loop, steady) > 0.0)) {
         rd_core_observe(core, position);
     } else if (rd_core_update(core, now, position, velocity)) {

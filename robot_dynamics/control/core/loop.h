@@ -119,6 +119,7 @@ struct rd_loop {
     int64_t lag, old_since;       /* least age of states at arrival, by both clocks; since when they are older [ns] */
     int ending;                   /* rd_ending: a halt has been asked for */
     int64_t ending_since;         /* steady [ns] */
+    int64_t ahead; /* of the steady clock before the session's, when the last timely state came [ns] */
     int64_t last_state, last_busy, safe_began, safe_due; /* steady [ns]; busy: with a plan */
     /* Requests to hold, to stop, to latch, to take a plan, to reset a fault, that have been met. */
     uint32_t held, stopped, latched, plans_taken, faults_reset;
@@ -132,7 +133,7 @@ struct rd_loop {
     atomic_uint_fast64_t states, answered;
     atomic_uint_fast32_t asked, done;     /* requests made, and how many of them have been looked at */
     atomic_int shown_active, shown_halting;
-    atomic_int_fast64_t shown_last_state;
+    atomic_int_fast64_t shown_last_state, shown_ahead;
     _Atomic(rd_session *) shown_session, shown_safe;
 };
 

@@ -5,7 +5,9 @@ Cycle, watchdog, fail-safe output and record are the loop's (``control/core/loop
 
 from __future__ import annotations
 
+import statistics
 import time
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Generic, TypeVar
 
@@ -29,6 +31,9 @@ from robot_dynamics.ros.support.messages import JointSample
 from robot_dynamics.ros.support.spin import StopEvent
 
 C = TypeVar("C", bound=CoreController[Any])
+ARRIVALS = 31
+"""Number of joint states by which the clock of the states and the steady clock are compared."""
+_NOT_KNOWN = -(2**63)
 _REQUESTS = {name: number for number, name in enumerate(enumerators("rd_request"))}
 
 
@@ -67,6 +72,8 @@ class Host(Generic[C]):
         on_cycles: Callable[[Cycles, Any], float],
     ) -> None:
         self.ahead: Sequence[Subscription] = ()
+        self._leads: deque[int] = deque(maxlen=ARRIVALS)
+        self._timed: C | None = None
         self.look_around: Callable[[], None] = lambda: None
         self._node = node
         self._topics = topics
@@ -104,22 +111,32 @@ class Host(Generic[C]):
         """The clock of the controller in force."""
         return StateClock() if self._in_force is None else self._in_force.clock
 
-    def time_of_arrival(self, received: int, now: Callable[[], float]) -> float | None:
+    def time_of_arrival(self, received: int) -> float | None:
         """Time of a message's arrival on the controller's clock [s]; None where that clock is no real time.
+
+        Joint states come with delays of their own: the median of some of them counts.
 
         Args:
             received: time by the system's clock [ns]; 0: not known.
-            now: time of the last joint state [s].
         """
-        if self._lockstep or self._simulated or not received:
+        status = self.look()
+        if (
+            self._lockstep
+            or self._simulated
+            or not received
+            or self.controller is None
+            or status.ahead == _NOT_KNOWN
+        ):
             return None
-        before, last = now(), self.look().last_state
-        after = now()
-        if before != after:  # a state has come in between
-            before, last = after, self.look().last_state
-        elapsed = time.monotonic_ns() - last - (time.time_ns() - received)
-        most = self.controller.parameters.state_timeout if self.controller is not None else 0.0
-        return float(before + min(max(1e-9 * elapsed, -most), most))
+        if self.controller is not self._timed:
+            self._timed = self.controller
+            self._leads.clear()
+        self._leads.append(int(status.ahead))
+        ahead = statistics.median_low(self._leads)
+        steady = time.monotonic_ns() - (time.time_ns() - received)
+        most = round(1e9 * self.controller.parameters.state_timeout)
+        last = int(status.last_state)
+        return 1e-9 * (min(max(steady, last - most), last + most) - ahead)
 
     @property
     def joint_names(self) -> Sequence[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 from collections import deque
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -24,6 +25,8 @@ from robot_dynamics.stewart.orientation import rotation_of
 
 TWISTS = 32
 """Twists that are kept for their poses."""
+DELAYS = 31
+"""Number of poses whose delays are compared."""
 
 
 class PlatformOperation(StopServices[StewartController]):
@@ -52,6 +55,7 @@ class PlatformOperation(StopServices[StewartController]):
         self._twists: deque[tuple[int, Array]] = deque(maxlen=TWISTS)
         with_info: Any = self._on_pose  # rclpy's types know callbacks of a message alone
         poses = node.create_subscription(PoseStamped, "~/pose_command", with_info, qos.STREAM)
+        self._delays: deque[int] = deque(maxlen=DELAYS)
         self._twist_commands = node.create_subscription(
             TwistStamped, "~/twist_command", self._on_twist, qos.STREAM
         )
@@ -75,11 +79,22 @@ class PlatformOperation(StopServices[StewartController]):
             self._controller_node.events.refuse("pose command refused: the controller is not active")
             return
         try:
-            received = info.get("received_timestamp") or 0
-            arrival = self._controller_node.loop.time_of_arrival(received, lambda: controller.time)
+            arrival = self._controller_node.loop.time_of_arrival(self._punctual(info))
             controller.command_pose(self._sample(message)._replace(arrival=arrival))
         except RobotDynamicsError as error:
             self._controller_node.events.refuse(f"pose command refused: {error}")
+
+    def _punctual(self, info: Mapping[str, Any]) -> int:
+        """Time at which a message would have come with its usual delay [ns]; 0: not known.
+
+        It is one of the system's clock. What differs between messages is this computer's load; the sender's
+        clock may be another.
+        """
+        received, sent = (int(info.get(f"{name}_timestamp") or 0) for name in ("received", "source"))
+        if not received or not sent:
+            return received
+        self._delays.append(received - sent)
+        return sent + statistics.median_low(self._delays)
 
     def _sample(self, message: PoseStamped) -> PoseSample:
         if message.header.frame_id not in ("", self._base_frame):

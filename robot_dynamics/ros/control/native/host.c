@@ -338,6 +338,7 @@ void rd_host_status_of(rd_host *host, rd_host_status *status)
         .states = atomic_load(&loop->states),
         .answered = atomic_load(&loop->answered),
         .last_state = atomic_load(&loop->shown_last_state),
+        .ahead = atomic_load(&loop->shown_ahead),
         .session = atomic_load(&loop->shown_session),
         .safe = atomic_load(&loop->shown_safe),
         .asked = (uint32_t)atomic_load(&loop->asked),

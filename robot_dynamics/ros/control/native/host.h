@@ -34,6 +34,7 @@ typedef struct {
 typedef struct {
     uint64_t states, answered;
     int64_t last_state;           /* steady [ns]; INT64_MIN: none yet */
+    int64_t ahead;                /* of the steady clock before the session's [ns]; INT64_MIN: not known */
     const rd_session *session, *safe;
     uint32_t asked, done;
     int32_t active, halting;
