@@ -130,24 +130,39 @@ def compare_speeds(index: int, seed: int, load: bool) -> dict[str, list[float]]:
 
 def speeds(robots: range, seed: int, load: bool) -> int:
     """Compare runs at several speeds; the exit code is 1 where two speeds are not better."""
-    rows: dict[str, list[list[float]]] = {}
+    rows: list[tuple[set[str], dict[str, list[float]]]] = []
     for index in robots:
+        draw = np.random.default_rng([seed, index])
+        robot, conditions = arm(draw, index, load), Conditions.drawn(draw)
+        kinds = {"all", "30 and 50 Hz" if conditions.rate < 100.0 else "100 Hz and more"}
+        kinds.add("load friction" if robot.friction.load.any() else "no load friction")
+        curved = int(np.sum(robot.friction.static != robot.friction.coulomb))
+        kinds.add("Stribeck in 2 joints and more" if curved > 1 else "Stribeck in 0 or 1 joint")
         try:
             found = compare_speeds(index, seed, load)
         except RobotDynamicsError as error:
             print(f"{index:4d} REFUSED {error}", flush=True)
             continue
-        for name, errors in found.items():
-            rows.setdefault(name, []).append(errors)
+        rows.append((kinds, found))
         parts = (
             f"{name}: {' '.join(f'{100 * error:.2f}' for error in row)} %" for name, row in found.items()
         )
-        print(f"{index:4d} {' | '.join(parts)}", flush=True)
-    middle = {name: np.median(errors, axis=0) for name, errors in rows.items()}
+        print(f"{index:4d} {', '.join(sorted(kinds - {'all'}))} | {' | '.join(parts)}", flush=True)
     print(f"median error of unseen motions at {', '.join(f'{pace:g}' for pace in UNSEEN_PACES)} of the speed")
-    for name, errors in middle.items():
-        print(f"{name:>8}: {' '.join(f'{100 * error:.2f}' for error in errors)} %")
-    return int(min(errors.sum() for errors in middle.values()) >= middle["double"].sum())
+    worse = False
+    for kind in sorted(set().union(*(kinds for kinds, _ in rows))):
+        chosen = [found for kinds, found in rows if kind in kinds]
+        errors = {name: np.array([found[name] for found in chosen]) for name in chosen[0]}
+        print(f"{kind} ({len(chosen)} robots)")
+        for name, own in errors.items():
+            gain = np.median(own / errors["double"], axis=0)
+            shown = " ".join(f"{100 * error:.2f}" for error in np.median(own, axis=0))
+            shares = " ".join(f"{share:.2f}" for share in gain)
+            print(f"  {name:>8}: {shown} %; of the double length's: {shares}")
+        if kind == "all":
+            middle = {name: np.median(own, axis=0).sum() for name, own in errors.items()}
+            worse = min(middle.values()) >= middle["double"]
+    return int(worse)
 
 
 def base_truth(found, robot) -> dict[str, float]:
@@ -185,8 +200,10 @@ def main() -> int:
     if arguments.speeds:
         chosen = range(arguments.first, arguments.first + arguments.robots)
         return speeds(chosen, arguments.seed, not arguments.no_load_friction)
-    rows = []
+    rows: list[dict] = []
     for index in range(arguments.first, arguments.first + arguments.robots):
+        if rows and len(rows) % 10 == 0:
+            print("so far:", "; ".join(tally(rows)[0]), flush=True)
         row = try_robot(index, arguments.seed, not arguments.no_load_friction)
         rows.append(row)
         c = row["conditions"]
@@ -205,17 +222,27 @@ def main() -> int:
             f" cut-off {row['cutoff']:.1f} Hz delay {1e3 * row['delay']:.1f} ms {row['seconds']:.1f} s",
             flush=True,
         )
+    lines, missed = tally(rows)
+    print("\n".join(lines))
+    return int(missed)
+
+
+def tally(rows: list[dict]) -> tuple[list[str], bool]:
+    """Sums over the robots so far, and whether a limit is exceeded."""
     done = [row for row in rows if "refused" not in row]
     far, base = sum(row["far"] for row in done), sum(row["base"] for row in done)
     unsaid = [row for row in done if row["error"] > GOOD and not row["announced"] > GOOD]
-    print(f"{len(rows)} robots, {len(rows) - len(done)} refused")
-    print(f"base parameters outside {FAR:g} deviations: {far} of {base}, at most {MOST_FAR * base:.1f}")
-    print(f"more than {100 * GOOD:g} % off and not announced: {len(unsaid)}")
-    print(f"announced as more than {100 * GOOD:g} % off: {sum(row['announced'] > GOOD for row in done)}")
     negative = sum(row["negative"] for row in done)
     outside = sum(row["outside"] for row in done)
-    print(f"masses that are not positive: {negative}; centres of mass outside their links: {outside}")
-    return int(far > MOST_FAR * base or bool(unsaid) or negative + outside > 0)
+    lines = [
+        f"{len(rows)} robots, {len(rows) - len(done)} refused",
+        f"base parameters outside {FAR:g} deviations: {far} of {base}, at most {MOST_FAR * base:.1f}",
+        f"more than {100 * GOOD:g} % off: {sum(row['error'] > GOOD for row in done)},"
+        f" not announced: {len(unsaid)}",
+        f"announced as more than {100 * GOOD:g} % off: {sum(row['announced'] > GOOD for row in done)}",
+        f"masses that are not positive: {negative}; centres of mass outside their links: {outside}",
+    ]
+    return lines, bool(far > MOST_FAR * base or unsaid or negative + outside)
 
 
 if __name__ == "__main__":
