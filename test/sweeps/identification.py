@@ -68,13 +68,10 @@ def try_robot(index: int, seed: int, load: bool) -> dict:
     row["seconds"] = clock.perf_counter() - begin
     truth = {entry.name: entry for entry in found.base}
     values = base_truth(found, robot)
-    scores = [
-        (values[name] - entry.least_squares) / entry.deviation
-        for name, entry in truth.items()
-        if name in values
-    ]
+    known = [name for name in truth if name in values]
+    scores = [(values[name] - truth[name].least_squares) / truth[name].deviation for name in known]
     row["scores"] = np.array(scores)
-    row["worst"] = max(zip(np.abs(scores), values, strict=True), default=(0.0, ""))
+    row["worst"] = max(zip(np.abs(scores), known, strict=True), default=(0.0, ""))
     row["far"], row["base"] = int(np.sum(np.abs(scores) > FAR)), len(scores)
     with tempfile.TemporaryDirectory() as folder:
         Path(folder, "identified.urdf").write_bytes(identified_urdf(robot.source, found.chain))
