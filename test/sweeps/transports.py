@@ -1,14 +1,15 @@
 """Longest silences of a platform over each transport of Fast DDS while other processes join and die.
 
     make sweep NAME=transports                          about six minutes over each transport
-    make sweep NAME=transports SWEEP="--seconds 3600 --transports default --rate 125 --pause 1"
+    make sweep NAME=transports SWEEP="--seconds 3600 --relay --rate 40 --pause 4"
 
 Simulator and controller of a platform run by the wall clock, at 500 Hz where nothing else is said. Plain
 rclpy nodes without a profile join: first one after another, ended by SIGINT; then several at once, killed by
 SIGKILL at random ages. At last a process takes the lock of a client's new port in shared memory, and dies
 with it. An observer over the same transport writes down every joint state and every command. Simulator,
 controller and observer have a real-time priority where the system allows it. A silence counts without the
-time for which they waited for a processor.
+time for which they waited for a processor. With --relay a sender of states and a relay without physics and
+control, which cost a tenth, take the places of simulator and controller.
 """
 
 from __future__ import annotations
@@ -61,7 +62,7 @@ RUNS: Mapping[str, Mapping[str, str]] = {
     "default": NO_PROFILE,
 }
 """Variables of simulator, controller and observer: each of this package's two profiles, and none."""
-TOPICS = {"joint_states": "positions", "leg_effort_controller/commands": "array"}
+STATES, PLATFORM, RELAY = "joint_states", "leg_effort_controller/commands", "effort_controller/commands"
 JOINS = 40
 TOGETHER = 4
 """Clients that live at once while they are killed."""
@@ -120,7 +121,7 @@ def client(domain: int, begins: Connection) -> None:
     context = rclpy.Context()
     rclpy.init(context=context, args=[], domain_id=domain, signal_handler_options=SignalHandlerOptions.NO)
     node = rclpy.create_node(f"client_{os.getpid()}", context=context, use_global_arguments=False)
-    for kind, topic in zip((JointState, Float64MultiArray), TOPICS, strict=True):
+    for kind, topic in ((JointState, STATES), (Float64MultiArray, PLATFORM), (Float64MultiArray, RELAY)):
         node.create_subscription(kind, topic, lambda _: None, qos_profile_sensor_data)
     executor = SingleThreadedExecutor(context=context)
     executor.add_node(node)
@@ -208,13 +209,21 @@ def kills(seconds: float, pause: float) -> int:
 
 
 @contextlib.contextmanager
-def platform(
-    variables: Mapping[str, str], folder: Path, rate: float
+def loop(
+    variables: Mapping[str, str], folder: Path, options: argparse.Namespace
 ) -> Iterator[tuple[list[NodeProcess], Record, Waits]]:
-    """Simulator, controller and observer over one transport."""
-    machine = {"machine": str(resource("config/stewart_demo.yaml"))}
+    """Simulator, controller and observer over one transport, or the two that take their places."""
+    if options.relay:
+        arm = resource("urdf/puma560.urdf").read_text(encoding="utf-8")
+        sender = "live.kinematic_mover", {"robot_description": arm, "rate": options.rate}
+        receiver: tuple[str, Mapping[str, object]] = "demo.relay", {}
+    else:
+        machine = {"machine": str(resource("config/stewart_demo.yaml"))}
+        sender = "simulator", {**machine, "measure_latency": True, "rate": options.rate}
+        receiver = "stewart_platform", machine
+    topics = {STATES: "positions", RELAY if options.relay else PLATFORM: "array"}
     file = folder / "record.jsonl"
-    watched = " ".join([str(file), *(f"{kind}={topic}" for topic, kind in TOPICS.items())])
+    watched = " ".join([str(file), *(f"{kind}={topic}" for topic, kind in topics.items())])
     with contextlib.ExitStack() as stack:
 
         def start(node: str | Path, parameters: Mapping[str, object], **further: str) -> NodeProcess:
@@ -223,13 +232,12 @@ def platform(
                 print(f"  no real-time priority: {refused}")
             return process
 
-        plant = start("simulator", {**machine, "measure_latency": True, "rate": rate})
-        controller = start("stewart_platform", machine)
+        plant, controller = start(*sender), start(*receiver)
         witness = start(Path(observer.__file__), {}, RD_OBSERVED=watched)
         record, processes = Record(file), [plant, controller, witness]
         waits = stack.enter_context(Waits(lambda: [one.pid for one in processes]))
         deadline = time.monotonic() + PATIENCE
-        while any(record.last(topic) is None for topic in TOPICS):
+        while any(record.last(topic) is None for topic in topics):
             assert time.monotonic() < deadline, "\n".join(one.describe() for one in processes)
             time.sleep(0.1)
         yield processes, record, waits
@@ -247,7 +255,7 @@ def measure(title: str, run: tuple[list[NodeProcess], Record, Waits], action: Ca
     phase.processor = (sum(one.cpu_seconds for one in moving) - before) / phase.seconds
     time.sleep(0.2)
     seen = record.read()
-    for topic in TOPICS:
+    for topic in {one.topic for one in seen}:
         times = [one.at for one in seen if one.topic == topic and began <= one.at <= end]
         gaps = ((b - a, waits.between(a, b)) for a, b in itertools.pairwise(times) if b - a > COUNTED)
         phase.silences[topic] = [gap - wait for gap, wait in gaps if gap - wait > COUNTED]
@@ -258,7 +266,7 @@ def sweep(name: str, options: argparse.Namespace) -> None:
     """One transport: joins, kills, and what the nodes said."""
     print(f"{name}:", flush=True)
     with tempfile.TemporaryDirectory() as folder:
-        with platform(RUNS[name], Path(folder), options.rate) as run:
+        with loop(RUNS[name], Path(folder), options) as run:
             for title, action in (
                 ("nobody joins", lambda: time.sleep(20.0) or 0),
                 ("joins", lambda: joins(options.joins)),
@@ -267,6 +275,8 @@ def sweep(name: str, options: argparse.Namespace) -> None:
             ):
                 print(measure(title, run, action).line(), flush=True)
             plant, controller, _ = run[0]
+        if options.relay:
+            return
         lost = [float(text) for text in re.findall(r"no joint state for ([\d.]+) s", controller.output)]
         print(f"  the controller lost its states {len(lost)} times, for up to {max(lost, default=0.0):g} s")
         summary = re.findall(r"summary: (\{.*\})", plant.output)
@@ -281,6 +291,7 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=180.0, help="duration of the kills [s]")
     parser.add_argument("--joins", type=int, default=JOINS, help="number of clients that join and leave")
     parser.add_argument("--transports", nargs="+", choices=RUNS, default=list(RUNS))
+    parser.add_argument("--relay", action="store_true", help="sender and relay without physics and control")
     parser.add_argument("--rate", type=float, default=500.0, help="of simulator and controller [Hz]")
     parser.add_argument(
         "--pause", type=float, default=0.0, help="mean time from a death to the next client [s]"
