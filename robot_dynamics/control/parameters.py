@@ -34,7 +34,7 @@ class LoopParameters(PlausibilityParameters, SupervisionParameters):
     )
     state_timeout: float = parameter(
         0.1,
-        "Without a joint state for so long, the safe output takes over until states return",
+        "Time without a joint state after which the fail-safe output is sent, until states return",
         unit="s",
         minimum=1e-3,
         maximum=60.0,
@@ -45,12 +45,16 @@ class LoopParameters(PlausibilityParameters, SupervisionParameters):
         choices=[output.value for output in SafeOutput],
     )
     safe_fade_time: float = parameter(
-        2.0, "How long the gravity load fades in the safe output", unit="s", minimum=0.0, maximum=60.0
+        2.0,
+        "Time in which the gravity load fades in the fail-safe output",
+        unit="s",
+        minimum=0.0,
+        maximum=60.0,
     )
     model_change_time: float = parameter(
         0.2,
-        "How long the efforts take to go over to a model (payload, gravity, drives), a mode or gains that"
-        " were changed; 0 is at once",
+        "Time in which the efforts blend to a changed model (payload, gravity, actuators), mode or "
+        "gains; 0: at once",
         unit="s",
         minimum=0.0,
         maximum=60.0,

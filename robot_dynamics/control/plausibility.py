@@ -19,31 +19,31 @@ class PlausibilityParameters:
 
     max_stamp_step: float = parameter(
         0.5,
-        "A joint state whose stamp is later than the last one's by more drops what is followed: the machine"
-        " holds where it is",
+        "Longest time between the stamps of two joint states; beyond it the trajectory is dropped, and "
+        "the robot holds where it is",
         unit="s",
         minimum=1e-3,
         maximum=1e6,
     )
     max_state_jump: float = parameter(
         0.05,
-        "How much farther a joint may have come between two states than its velocities explain; beyond it the"
-        " machine stops where it is",
+        "Distance that a joint may move between two states beyond what its velocities explain; beyond it "
+        "the robot stops where it is",
         unit="rad or m",
         minimum=1e-6,
         maximum=1e6,
     )
     max_velocity_factor: float = parameter(
         3.0,
-        "A measured velocity beyond this multiple of the joint's limit is not believed: what is followed is"
-        " dropped, and the safe output takes over until one is",
+        "Multiple of the joint's velocity limit beyond which a measured velocity is not believed: the "
+        "trajectory is dropped, and the fail-safe output is sent until a velocity is believed",
         minimum=1.0,
         maximum=1e6,
     )
     max_effort_step: float = parameter(
         1.0,
-        "Largest step of a joint's effort from one cycle to the next, as a share of its limit; beyond it the"
-        " machine stops. What was asked for takes as many cycles as it needs. 2 allows every step; an arm"
+        "Largest step of a joint's effort from one cycle to the next, as a share of its limit; beyond it "
+        "the robot stops. A requested change takes as many cycles as it needs. 2 allows every step; an arm"
         " refuses steps that are too small to hold it, where the period of its states is known",
         minimum=1e-3,
         maximum=2.0,

@@ -53,7 +53,8 @@ class MachineParameters:
 
     machine: str = parameter(
         "stewart_demo",
-        "YAML file of the machine: a path, or the name of one that comes with the package; read by configure",
+        "YAML file of the platform: a path, or the name of one that comes with the package; read by "
+        "configure",
     )
     zero_lengths: tuple[float, ...] = parameter(
         (),
@@ -62,7 +63,7 @@ class MachineParameters:
         minimum=0.0,
         maximum=1e3,
     )
-    base_frame: str = parameter("base", "Frame of the machine's base", read_only=True)
+    base_frame: str = parameter("base", "Frame of the platform's base", read_only=True)
     platform_frame: str = parameter("platform", "Frame of the platform", read_only=True)
 
     def __post_init__(self) -> None:

@@ -121,7 +121,7 @@ class SimulatorParameters(ChainParameters):
     )
     encoder_step: float = parameter(
         0.0,
-        "What the positions of the joint states are rounded to, as encoders do; 0: nothing",
+        "Step to which the positions of the joint states are rounded, as encoders do; 0: none",
         unit="rad or m",
         minimum=0.0,
         maximum=0.1,

@@ -25,7 +25,7 @@ class WebViewParameters:
     )
     port: int = parameter(8080, "Port that the page is served on", minimum=1, maximum=65535, read_only=True)
     update_rate: float = parameter(
-        20.0, "How often the page is brought up to date", unit="Hz", minimum=1.0, maximum=60.0, read_only=True
+        20.0, "Rate at which the page is updated", unit="Hz", minimum=1.0, maximum=60.0, read_only=True
     )
     plot_window: float = parameter(
         15.0, "Time that the plots show", unit="s", minimum=1.0, maximum=120.0, read_only=True
@@ -58,7 +58,7 @@ class WebViewParameters:
     )
     controller: str = parameter(
         "",
-        "Node that takes the trajectories, tells its reference and has the service hold; empty:"
+        "Node that takes the trajectories, publishes its reference and has the service hold; empty:"
         " computed_torque_controller, or stewart_platform for a platform",
         read_only=True,
     )
@@ -71,8 +71,8 @@ class WebViewParameters:
     )
     description_folder: str = parameter(
         "",
-        "Folder of the robot's description: relative mesh names begin there, and packages are looked for in"
-        " the folders above it",
+        "Folder of the robot's description: relative mesh names begin there, and packages are searched "
+        "in the folders above it",
         read_only=True,
     )
     home_joints: tuple[str, ...] = parameter(
@@ -121,7 +121,7 @@ class MarkerParameters:
     """Parameters of the markers."""
 
     update_rate: float = parameter(
-        20.0, "How often the markers are published", unit="Hz", minimum=1.0, maximum=100.0, read_only=True
+        20.0, "Rate of the markers", unit="Hz", minimum=1.0, maximum=100.0, read_only=True
     )
     frame_prefix: str = parameter(
         "", "Put before the link names, as robot_state_publisher does with its own", read_only=True

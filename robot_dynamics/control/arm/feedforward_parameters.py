@@ -30,8 +30,8 @@ class FeedforwardParameters(EffortLimitParameters):
     )
     effort_error: tuple[float, ...] = parameter(
         (),
-        "How far interpolated efforts may be from the model's, one per joint or one for all; empty: see"
-        " effort_error_share",
+        "Error that interpolated efforts may have against the model's, one per joint or one for all; "
+        "empty: see effort_error_share",
         unit="N·m or N",
         minimum=0.0,
         maximum=1e6,
@@ -52,17 +52,18 @@ class FeedforwardParameters(EffortLimitParameters):
     )
     state_timeout: float = parameter(
         0.5,
-        "Without a joint state for so long no trajectory is taken, and efforts on the command topic fade",
+        "Time without a joint state after which no trajectory is taken, and efforts on the command topic "
+        "fade",
         unit="s",
         minimum=1e-3,
         maximum=60.0,
     )
     safe_fade_time: float = parameter(
-        2.0, "How long efforts on the command topic take to fade to zero", unit="s", minimum=0.0, maximum=60.0
+        2.0, "Time in which efforts on the command topic fade to zero", unit="s", minimum=0.0, maximum=60.0
     )
     model_change_time: float = parameter(
         0.2,
-        "How long efforts on the command topic take to go over to a model that was changed; 0 is at once",
+        "Time in which efforts on the command topic blend to a changed model; 0: at once",
         unit="s",
         minimum=0.0,
         maximum=60.0,

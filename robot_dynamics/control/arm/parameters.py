@@ -48,7 +48,7 @@ class ArmParameters(
 
     mode: str = parameter(
         "computed_torque",
-        f"What is computed from the model: {DESCRIPTION}",
+        f"Operating mode: {DESCRIPTION}",
         choices=arm_modes,
     )
     kp: tuple[float, ...] = parameter(

@@ -22,7 +22,7 @@ class PayloadParameters:
     """The load at the tip; all can be changed while the arm moves."""
 
     payload_mass: float = parameter(
-        0.0, "Mass of what the tip carries; 0: nothing", unit="kg", minimum=0.0, maximum=1e5
+        0.0, "Mass of the payload at the tip; 0: none", unit="kg", minimum=0.0, maximum=1e5
     )
     payload_center: tuple[float, ...] = parameter(
         (0.0, 0.0, 0.0),
@@ -107,7 +107,7 @@ class TipPayloadParameters:
     """The load at one of several tips, as ``payload.<tip>.mass``, ``.center`` and ``.inertia``."""
 
     mass: float = parameter(
-        0.0, "Mass of what the tip carries; 0: nothing", unit="kg", minimum=0.0, maximum=1e5
+        0.0, "Mass of the payload at the tip; 0: none", unit="kg", minimum=0.0, maximum=1e5
     )
     center: tuple[float, ...] = parameter(
         (0.0, 0.0, 0.0),

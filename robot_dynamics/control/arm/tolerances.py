@@ -50,7 +50,7 @@ class ToleranceParameters:
     )
     goal_time_tolerance: float = parameter(
         2.0,
-        "How long after the end of the trajectory a goal may still arrive; 0: as long as it takes",
+        "Time after the end of the trajectory in which a goal may still arrive; 0: no limit",
         unit="s",
         minimum=0.0,
         maximum=1e6,

@@ -240,7 +240,7 @@ class PlatformPayloadParameters(PayloadParameters):
 
     payload_mass: float = parameter(
         0.0,
-        "Mass of the payload beside the masses of the machine's file; 0: none",
+        "Mass of the payload beside the masses of the platform's file; 0: none",
         unit="kg",
         minimum=0.0,
         maximum=1e5,

@@ -49,7 +49,7 @@ class NodeParameters(Autostart):
 
     start_patience: float = parameter(
         5.0,
-        "How long a trajectory waits for a controller that has yet to start by itself; 0: it is refused",
+        "Time that a trajectory waits for a controller that has yet to start by itself; 0: it is refused",
         unit="s",
         minimum=0.0,
         maximum=600.0,

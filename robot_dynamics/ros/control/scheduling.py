@@ -42,7 +42,7 @@ class SchedulingParameters:
 
     stay_awake: bool = parameter(
         False,
-        "Keep all processors of the machine from sleeping while the node runs: each state wakes one of them",
+        "Keep all processors of the computer from sleeping while the node runs: each state wakes one of them",
         read_only=True,
     )
 
