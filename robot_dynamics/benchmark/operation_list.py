@@ -4,7 +4,7 @@
 
 reads every URDF below FOLDER (by default the robots of the installed packages), takes the longest chain of
 each, and prints a line with its operations for every quantity. With ``--against`` it prints the lines that
-differ from those in FILE, and exits with 1 where a program has become longer.
+differ from those in FILE, and exits with 1 where there are any: FILE is stale, or a program is longer now.
 """
 
 from __future__ import annotations
@@ -73,22 +73,39 @@ def main() -> int:
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")
     logging.disable(logging.WARNING)
-    known = {}
-    if arguments.against:
-        rows = arguments.against.read_text(encoding="utf-8").splitlines()
-        known = dict(row.split("\t", 1) for row in rows)
-    longer = 0
-    for name, counts in lines(arguments.folder):
-        if not arguments.against:
+    if not arguments.against:
+        for name, counts in lines(arguments.folder):
             print(f"{name}\t{counts}", flush=True)
-        elif name in known and counts != known[name]:
-            print(f"{name}\n  was {known[name]}\n  is  {counts}", flush=True)
-            longer += _total(counts) > _total(known[name])
-    return int(longer > 0)
+        return 0
+    known = listed(arguments.against)
+    different = 0
+    for name, counts in lines(arguments.folder):
+        before = known.pop(name, "not listed")
+        if counts != before:
+            different += 1
+            longer = ", ".join(names_of_longer(before, counts))
+            print(f"{name}{f': longer: {longer}' if longer else ''}", flush=True)
+            print(f"  was {before}\n  is  {counts}", flush=True)
+    for name in known:
+        print(f"{name}\n  is  not installed", flush=True)
+    return int(different > 0)
 
 
-def _total(counts: str) -> int:
-    return sum(int(part.split("=")[1]) for part in counts.split() if "=" in part)
+def listed(file: Path) -> dict[str, str]:
+    """Counts by description, as a file has them that was printed."""
+    rows = file.read_text(encoding="utf-8").splitlines()
+    return dict(row.split("\t", 1) for row in rows)
+
+
+def names_of_longer(before: str, now: str) -> list[str]:
+    """Quantities with more operations than before."""
+    old, new = _numbers(before), _numbers(now)
+    return [name for name in new if new[name] > old.get(name, new[name])]
+
+
+def _numbers(counts: str) -> dict[str, int]:
+    pairs = (part.split("=") for part in counts.split() if "=" in part)
+    return {name: int(number) for name, number in pairs}
 
 
 if __name__ == "__main__":

@@ -4,10 +4,13 @@ import hashlib
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
+from harness.installed_robots import FOLDERS
 
+from robot_dynamics.benchmark.operation_list import listed, main, names_of_longer, operations
 from robot_dynamics.codegen.program import CONVENTION
 from robot_dynamics.dynamics.generator.search import Objective
 from robot_dynamics.dynamics.programs import find_choices, generate
@@ -35,6 +38,21 @@ REACHED = {
 DRAWN = 10
 # Without and with friction.
 REACHED_STEWART = {"the paper's": (1663, 1836), "a general": (1920, 2124), "the same": (1982, 2186)}
+
+
+LISTED = Path(__file__).with_name("operation_list.tsv")
+ROBOTS = "cmeel.prefix/share/example-robot-data/robots/"
+SOON_COUNTED = ["a1_description/urdf/a1.urdf", "ur_description/urdf/ur5_robot.urdf"]
+LATER_COUNTED = [
+    "kinova_description/robots/kinova.urdf", "so_arm_description/urdf/so101.urdf",
+    "xarm_description/urdf/xarm7.urdf", "talos_data/robots/talos_left_arm.urdf",
+]  # fmt: skip
+
+
+ONE_JOINT = """<robot name="arm"><link name="base"/><link name="rod"><inertial><mass value="2"/>
+<origin xyz="0.3 0 0"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link>
+<joint name="turn" type="revolute"><parent link="base"/><child link="rod"/><axis xyz="0 1 0"/>
+<limit lower="-1" upper="1" effort="9" velocity="3"/></joint></robot>"""
 
 
 @pytest.fixture(scope="module")
@@ -112,6 +130,41 @@ def test_the_table_names_every_model_and_the_convention(counts):
     assert all(name in table for name in REACHED)
     assert "301* 240+ = 541" in table
     assert "published: 279 (Renaud's 6R example)" in table
+
+
+@pytest.mark.skipif("example-robot-data" not in FOLDERS, reason="example-robot-data is not installed")
+@pytest.mark.parametrize(
+    "name", [*SOON_COUNTED, *(pytest.param(name, marks=pytest.mark.long) for name in LATER_COUNTED)]
+)
+def test_the_list_of_serial_chains_has_the_counts_of_today(name):
+    """A list that says more than today's count is stale, too: it hides the next increase."""
+    folder = FOLDERS["example-robot-data"]
+    now = operations(folder / name)
+    assert listed(LISTED)[f"{ROBOTS}{name}"] == " ".join(f"{key}={value}" for key, value in now.items())
+
+
+@pytest.mark.skipif("example-robot-data" not in FOLDERS, reason="example-robot-data is not installed")
+def test_the_list_has_every_description_that_is_installed():
+    folder = FOLDERS["example-robot-data"]
+    installed = {f"{ROBOTS}{path.relative_to(folder)}" for path in folder.rglob("*.urdf")}
+    assert {name for name in listed(LISTED) if name.startswith(ROBOTS)} == installed
+
+
+@pytest.mark.parametrize(
+    ("row", "said", "exit_code"),
+    [("energy=1 gravity=9", ("longer: energy", "was energy=1"), 1), ("", ("was not listed",), 1)],
+    ids=["other counts", "not listed"],
+)
+def test_a_stale_list_is_told_in_both_directions(row, said, exit_code, tmp_path, monkeypatch, capsys):
+    robots = tmp_path / "robots"
+    robots.mkdir()
+    (robots / "arm.urdf").write_text(ONE_JOINT)
+    (tmp_path / "list").write_text(f"arm.urdf\t{row}\ngone.urdf\tenergy=3\n" if row else "")
+    monkeypatch.setattr(sys, "argv", ["list", str(robots), "--against", str(tmp_path / "list")])
+    assert main() == exit_code
+    printed = capsys.readouterr().out
+    assert all(text in printed for text in (*said, *(["gone.urdf\n  is  not installed"] if row else [])))
+    assert names_of_longer("energy=4 gravity=9", "energy=3 gravity=10 coriolis=2") == ["gravity"]
 
 
 def digest(hash_seed):
