@@ -33,7 +33,7 @@ from robot_dynamics.ros.models.arm_model import ArmModel, ModelLoader
 from robot_dynamics.ros.support import diagnostics, parameters, qos, spin
 
 DOWNSTREAM = "joint_trajectory_controller"
-HELD = "the controller is told to hold"
+HELD = "the controller is told to stop"
 LAST_WORD = 3.0
 """Seconds that the controller has to end its goals when the process ends."""
 
@@ -80,6 +80,7 @@ class TrajectoryFeedforward(LifecycleNode):
             self._halt(f"{self.get_name()} ends")
         if self._relay is not None:
             self._relay.drain(LAST_WORD)
+        spin.see_through(self, self._feeder.settle, LAST_WORD)
         self._feeder.flush()
         if self._stream is not None:
             self._stream.drain()

@@ -345,3 +345,44 @@ def test_a_late_state_is_as_old_as_its_stamp_says(stamp, age, objection):
         assert one.objection(wall, now, 0.5) == objection
     one.forget()
     assert one.objection(now, now, 0.5) == "there is no joint state yet"
+
+
+@pytest.mark.parametrize("deceleration", [None, np.array([0.8, 3.0])])
+def test_a_stop_stays_on_the_path_and_brakes_no_harder_than_it_may(deceleration):
+    """Both joints keep their ratio, as on the path; velocities, accelerations and efforts make no step."""
+    chain = two_joint_chain()
+    made = Feedforward(chain, Masses(), settings(max_effort=(4.0, 4.0)))
+    made.observe(np.zeros(2))
+    assert made.brake(0.0) is None
+    names, waypoints = list(chain.joint_names), [Waypoint(2.0, [1.0, -0.5])]
+    planned = made.plan(names, waypoints, None, 0.0)
+    assert not made.accept(planned, 0.0)
+    at = planned.trajectory.sample(0.9)
+    made.observe(at.position, 0.9)
+    epoch = made.epoch
+    stop = made.brake(0.9, deceleration)
+    assert made.epoch == epoch + 1
+    start, end = stop.trajectory.start, stop.trajectory.end
+    before, after = planned.trajectory.sample(start), stop.trajectory.sample(start)
+    for name in ("position", "velocity", "acceleration"):
+        np.testing.assert_allclose(getattr(after, name), getattr(before, name), atol=1e-9)
+    position, velocity, acceleration = stop.trajectory.spline.at(np.linspace(start, end, 400))
+    np.testing.assert_allclose(position[:, 1], -0.5 * position[:, 0], atol=1e-6)
+    assert (np.diff(position[:, 0]) >= -1e-12).all()
+    np.testing.assert_allclose([velocity[-1], acceleration[-1]], 0.0, atol=1e-9)
+    largest = np.array([1.0, 0.1]) if deceleration is None else deceleration
+    most = np.maximum(
+        largest, np.abs(planned.trajectory.spline.at(np.linspace(0.9, 2.0, 200))[2]).max(axis=0)
+    )
+    if deceleration is not None:
+        assert (np.abs(acceleration) <= 1.01 * most).all()
+        assert end - start > 1.5 * abs(before.velocity[0]) / 0.8 - 1e-9
+    assert (np.abs(stop.samples.efforts) <= 4.0).all()
+    # It is followed like any other: what comes in its middle leaves from it.
+    made.observe(stop.trajectory.sample(start + 0.1).position, start + 0.1)
+    assert made.moving(start + 0.1)
+    leaves = made.plan_start(None, start + 0.1).origin
+    np.testing.assert_allclose(leaves.velocity, stop.trajectory.sample(start + 0.1).velocity, atol=1e-12)
+    # An arm that is not where it should be is held where it is.
+    made.observe(np.array([2.0, 0.0]), start + 0.1)
+    assert made.brake(start + 0.1) is None

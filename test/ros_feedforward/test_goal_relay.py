@@ -4,10 +4,12 @@ The stand-in is an action server of rclpy in the test's process. It shows the pr
 asks for the right thing in the right order, not what a real controller makes of it.
 """
 
+import itertools
 import signal
 
 import numpy as np
 import pytest
+import rclpy
 from action_msgs.msg import GoalStatus
 from rclpy.action import ActionClient, ActionServer, CancelResponse, GoalResponse
 from ros_harness import NodeProcess, peer_with
@@ -183,6 +185,45 @@ def test_what_takes_over_from_a_goal_ends_it_with_its_reason():
         assert aborted(world.result(handle)) == "joint_trajectory_controller has aborted the goal"
         world.client.destroy()
         assert "Traceback" not in node.output
+
+
+def test_a_controller_that_brakes_by_itself_gets_the_hold_when_the_arm_is_at_rest():
+    """A hold in its ramp would end the ramp: one point, at rest, at once."""
+    node = NodeProcess(NODE, {"robot_description": ARM, "state_timeout": 60.0})
+    with node, peer_with(node) as peer:
+        world, controller = World(peer), peer.node
+        follower = rclpy.create_node(
+            "joint_trajectory_controller", context=peer.context, use_global_arguments=False
+        )
+        follower.declare_parameter("constraints.decelerate_on_cancel", True)
+        follower.declare_parameter("constraints.lift.max_deceleration_on_cancel", 2.0)
+        peer.executor.add_node(follower)
+        asked = lambda: controller.count_clients("/joint_trajectory_controller/get_parameters")  # noqa: E731
+        peer.wait_until(asked, "nobody asks for the parameters")
+        handle = world.first_goal()
+        arrived, place = world.forwarded(1), itertools.count()
+        canceling = handle.cancel_goal_async()
+        peer.wait_until(lambda: arrived.is_cancel_requested, "the cancel does not arrive")
+        world.until(canceling, "the cancel was not answered")
+        world.controller.finish(arrived, "canceled", Result.SUCCESSFUL, "stopped")
+        # The controller's ramp: the arm goes on.
+        for _ in range(20):
+            world.states.publish(JointState(name=["lift"], position=[0.02 * next(place)]))
+            peer.executor.spin_once(timeout_sec=0.05)
+        assert world.result(handle)[0] == GoalStatus.STATUS_CANCELED
+        assert not world.held
+        end = 0.02 * next(place)
+
+        def held():
+            world.states.publish(JointState(name=["lift"], position=[end]))
+            return world.held
+
+        peer.wait_until(held, "no hold at rest")
+        assert world.held[-1].points[0].positions[0] == pytest.approx(end)
+        assert world.held[-1].points[0].effort[0] == pytest.approx(HOLDING * np.cos(end))
+        world.client.destroy()
+        peer.executor.remove_node(follower)
+        follower.destroy_node()
 
 
 def aborted(outcome):

@@ -180,9 +180,11 @@ def test_points_carry_the_models_efforts_within_the_stated_error():
         assert np.any(worst > 0.0005 * np.array([40.0, 20.0])), "far more points than needed"
 
         # Live: a coarser error for the same path, and a robot that carries its own weight.
-        def held():
-            peer.call(Trigger, f"{NODE}/hold")
-            peer.wait_until(lambda: holds(robot.sent[-1], [0.2, -0.1]), "the controller is not told to hold")
+        def held(as_wanted=lambda message: holds(message, [0.2, -0.1])):
+            peer.wait_until(
+                lambda: peer.call(Trigger, f"{NODE}/hold") and as_wanted(robot.sent[-1]),
+                "the controller is not told to hold",
+            )
 
         held()
         assert peer.set_parameter(NODE, "effort_error", [1.0]).successful
@@ -193,8 +195,7 @@ def test_points_carry_the_models_efforts_within_the_stated_error():
 
         def light():
             filled = robot.give(trajectory([(1.0, [0.8, -0.6])]))
-            peer.call(Trigger, f"{NODE}/hold")
-            peer.wait_until(lambda: len(robot.sent[-1].points) == 1, "no hold")
+            held(lambda message: len(message.points) == 1)
             return np.allclose(filled.points[0].effort, 0.0, atol=1e-9) and filled
 
         assert_interpolates(peer.wait_until(light, "gravity is still in the efforts"), 1.0, gravity=False)
@@ -216,8 +217,23 @@ def test_a_new_trajectory_continues_the_old_one_without_a_jump():
         assert at > 0.2
         np.testing.assert_allclose(second.points[0].positions, q, atol=1e-7)
         np.testing.assert_allclose(second.points[0].velocities, qd, atol=1e-7)
+        # On an empty one the reference slows down on its path, from its velocity and with its efforts.
+        goes = ends(second) - 2 * SECOND + SECOND // 3
+        peer.wait_until(lambda: robot.now() > goes, "time stands still")
         robot.input.publish(JointTrajectory())
-        peer.wait_until(lambda: holds(robot.sent[-1], [0.0, 0.0]), "an empty trajectory does not stop")
+        stop = peer.wait_until(lambda: robot.sent[-1] is not second and robot.sent[-1], "it does not stop")
+        begin = stamp_to_nanoseconds(stop.header.stamp) - stamp_to_nanoseconds(second.header.stamp)
+        after = times(second) - 1e-9 * begin
+        before = int(np.flatnonzero(after <= 0.0)[-1])
+        first, last = stop.points[0], stop.points[-1]
+        assert first.velocities[1] > 0.01
+        low, high = (second.points[k].positions[1] for k in (before, before + 1))
+        assert low - 1e-9 <= first.positions[1] <= high + 1e-9
+        assert (np.diff(column(stop, "positions")[:, 1]) > -1e-9).all()
+        assert not np.any(last.velocities)
+        np.testing.assert_allclose(last.accelerations, 0.0, atol=1e-9)
+        assert times(stop)[-1] < 1.0
+        assert_interpolates(stop, 0.01 * np.array([40.0, 20.0]))
 
 
 def test_what_cannot_be_followed_is_refused_with_its_reason():

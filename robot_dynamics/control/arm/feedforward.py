@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from robot_dynamics.control.arm.controller import ArmController
+from robot_dynamics.control.arm.feed_stop import stop_spline
 from robot_dynamics.control.arm.feedforward_parameters import FeedforwardParameters
 from robot_dynamics.control.arm.feeding import Lead, PathStart, Plan, lead_times, sample_lead
 from robot_dynamics.control.arm.inverse_dynamics import EffortModel, feedforward, gravity_load
@@ -29,6 +30,10 @@ STEP_FACTORS = (1.0, 10.0, 100.0, 1000.0, 10_000.0)
 NEAR = 0.02
 """An arm at rest this near to where the last trajectory ended is taken to be held there; one that is farther
 has been moved by somebody else [rad or m]."""
+STOP_DELIVERY = 0.02
+"""Time that a stop gets for its way to the controller [s]."""
+CREEPING = 1e-3
+"""A slower reference needs no stop [rad/s or m/s]."""
 SET_BACK = 1.0
 """A clock that is set back by less was adjusted; by more it was reset, which drops what is followed [s]."""
 STILL, AT_REST = 0.005, 0.1
@@ -125,7 +130,8 @@ class Feedforward:
         self.position: Array | None = None
         self.reported: Array | None = None
         self.epoch = 0
-        self._following = arm_stops(chain, ArmParameters()).following
+        stops = arm_stops(chain, ArmParameters())
+        self._following, self._deceleration = stops.following, stops.hold_deceleration
         revolute = [chain.driving_joint(j).kind is JointKind.REVOLUTE for j in range(chain.dof)]
         self._turns = np.isinf(position_limits(chain)[0]) & revolute
         # Time of the last state, and the place where the arm has been since a time.
@@ -277,6 +283,10 @@ class Feedforward:
             return Reference.at_rest(self.reported)
         return self._core.reference(np.inf) if self._is_near(position) else Reference.at_rest(position)
 
+    def resting_place(self) -> Array | None:
+        """(n,) where an arm at rest is to be held [rad or m]; None where its place is not known."""
+        return None if self.position is None else self._resting(self.position).position
+
     def plan_from(
         self,
         joint_names: Sequence[str],
@@ -333,6 +343,28 @@ class Feedforward:
         """Nothing is followed any more, and what is being planned is void."""
         self.epoch += 1
         self._stop()
+
+    def brake(self, now: float, deceleration: Array | None = None) -> Plan | None:
+        """Stop along the path from now on; what is being planned is void.
+
+        Args:
+            now: the present [s].
+            deceleration: (n,) largest of each joint [rad/s² or m/s²]; None: that of the arm's stops.
+
+        Returns:
+            What to send; None where nothing moves, or the arm is far from its reference.
+        """
+        if self.position is None or not self.moving(now) or self.astray(now):
+            return None
+        leaves = replace(self.plan_start(None, now, STOP_DELIVERY), delivery=0.0)
+        if not np.abs(leaves.origin.velocity).max() > CREEPING:
+            return None
+        limits = self.effort_limits
+        braking = self._deceleration if deceleration is None else deceleration
+        path = Trajectory(stop_spline(self._core.reference, leaves.now, braking, self.dynamics, limits))
+        self.epoch += 1
+        plan = self._within_limits(path, self._samples(path, True), replace(leaves, epoch=self.epoch))
+        return None if self.accept(plan, now) else plan
 
     def drop_plan(self, plan: Plan) -> bool:
         """``plan`` has ended early; whether it was the last, for one that has replaced it goes on.

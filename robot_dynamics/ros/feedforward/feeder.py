@@ -23,6 +23,7 @@ from robot_dynamics.ros.control import controller_state
 from robot_dynamics.ros.control.native.raw_trajectory import RawTrajectory
 from robot_dynamics.ros.control.planner import Head, Planner, PlanRequest
 from robot_dynamics.ros.control.session import StateClock
+from robot_dynamics.ros.feedforward.downstream import ControllerParameters
 from robot_dynamics.ros.feedforward.messages import FilledTrajectory, hold_message
 from robot_dynamics.ros.feedforward.state_watch import StateWatch
 from robot_dynamics.ros.support import parameters, qos
@@ -135,6 +136,8 @@ class Feeder:
         self._reported: tuple[Array, float] | None = None
         self._planner: Planner[Follower] = Planner(node, self, lockstep=False)
         self._out = qos.publisher(node, JointTrajectory, f"{downstream}/joint_trajectory", qos.TRAJECTORY)
+        self._controller = ControllerParameters(node, str(self._out.topic_name))
+        self._stands_later = False
         qos.subscription(node, JointState, "joint_states", self._on_state, qos.STATE_SUBSCRIPTION)
         if controller_state.AVAILABLE:
             kind, topic = controller_state.JointTrajectoryControllerState, f"{downstream}/controller_state"
@@ -153,6 +156,7 @@ class Feeder:
         self.feedforward = feedforward
         self.controller = Follower(self, feedforward)
         self._order = JointOrder(feedforward.chain.joint_names)
+        self._controller.about(feedforward.chain.joint_names)
         self._watch.forget()
         if unknown := without_joint(self.rules, feedforward.chain.joint_names):
             self._log.warning(unknown)
@@ -254,7 +258,7 @@ class Feeder:
 
             def plan(plan_start: Any) -> Plan:
                 plan = feedforward.plan_from(names, table or (), plan_start, self.rules)
-                filled = FilledTrajectory(plan, feedforward.chain.joint_names, self._epoch, self._efforts)
+                filled = self._filled(plan, feedforward)
                 prepare(filled)
                 made[:] = [(plan, filled)]
                 return plan
@@ -271,13 +275,19 @@ class Feeder:
 
         self._planner.follow(decode, take, refused, wanted, head)
 
+    def _filled(self, plan: Plan, feedforward: Feedforward) -> FilledTrajectory:
+        """The message of a plan, as the controller takes it."""
+        blended = 1e-9 * (self._nanoseconds() - self._epoch) if self._controller.replaces else None
+        names = feedforward.chain.joint_names
+        return FilledTrajectory(plan, names, self._epoch, self._efforts, blended)
+
     def send(self, message: JointTrajectory | FilledTrajectory) -> None:
         """Send a trajectory to the controller."""
         self._out.publish(message.data if isinstance(message, FilledTrajectory) else message)
 
     def begin(self, plan: Plan, by_topic: bool = False) -> None:
         """``plan`` is on its way to the controller, as a goal or ``by_topic``."""
-        self._by_topic = by_topic
+        self._by_topic, self._stands_later = by_topic, False
         self.last_plan = plan
         self.sent += 1
         trajectory = plan.trajectory
@@ -305,9 +315,14 @@ class Feeder:
             self.feedforward.withdraw(plan)
 
     def ended(self, plan: Plan) -> None:
-        """The controller has ended ``plan`` early; unless another has replaced it, the arm is held."""
+        """The controller has ended ``plan`` early; unless another has replaced it, the arm is held.
+
+        A controller that brakes the arm by itself gets the hold when the arm is at rest.
+        """
         if self.feedforward is not None and self.feedforward.drop_plan(plan):
-            self._stand()
+            self._stands_later = self._controller.deceleration is not None
+            if not self._stands_later:
+                self._stand()
 
     def drop(self) -> None:
         """Nothing is under way any more."""
@@ -315,15 +330,33 @@ class Feeder:
             self.feedforward.drop()
 
     def hold(self) -> str:
-        """Stop the controller where the arm is, its weight carried; returns why that is impossible.
+        """Stop the arm, its weight carried; returns why that is impossible.
 
-        The controller refuses an empty trajectory, and when it stops by itself it drops the efforts. A node
-        that has just been deactivated holds too.
+        What came by the topic is followed to a stop on its path. The controller refuses an empty trajectory,
+        and when it stops by itself it drops the efforts. A node that has just been deactivated holds too.
         """
         if self.feedforward is None:
             return "the node is not configured"
+        if self._by_topic and not self.blindness():
+            plan = self.feedforward.brake(self.now(), self._controller.deceleration)
+            if plan is not None:
+                self.send(self._filled(plan, self.feedforward))
+                return ""
+        goal = not self._by_topic and self.feedforward.moving(self.now())
         self.drop()
-        return self._stand()
+        self._stands_later = goal and self._controller.deceleration is not None
+        return self.blindness() if self._stands_later else self._stand()
+
+    def settle(self) -> bool:
+        """Hold an arm that the controller has braked, once it is at rest; whether nothing is left to do."""
+        feedforward = self.feedforward
+        if self._stands_later and feedforward is not None and feedforward.rests():
+            self._stands_later = False
+            feedforward.reported = self._controllers_reference()
+            if not self.blindness():
+                place = feedforward.resting_place()
+                self.send(hold_message(feedforward, self.now(), self._efforts, place))
+        return not self._stands_later
 
     def _stand(self) -> str:
         """Send a hold; returns why that is impossible."""
@@ -369,6 +402,7 @@ class Feeder:
     def _look(self) -> None:
         """End what nobody follows."""
         feedforward = self.feedforward
+        self.settle()
         if not self.active or feedforward is None or not feedforward.moving(self.now()):
             return
         if self._by_topic and self.unheard:

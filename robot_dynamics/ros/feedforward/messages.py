@@ -12,6 +12,7 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from robot_dynamics.control.arm.feedforward import Feedforward
 from robot_dynamics.control.arm.feeding import Plan
+from robot_dynamics.control.arm.sampling import PathPoints
 from robot_dynamics.ros.support.messages import set_stamp, to_array
 from robot_dynamics.spatial import Array
 
@@ -26,20 +27,34 @@ class FilledTrajectory:
     the next trajectory, which departs from the plan, would step its reference. It begins in the past, with
     what is under way (see ``robot_dynamics.control.arm.feeding``).
 
+    A controller that blends trajectories takes a stamp in the past as now. It gets the plan from the present
+    on: of an arm in motion it leads from its own reference to the first point by itself.
+
     Args:
         plan: of the trajectory that was given.
         joint_names: in the order of the plan.
         epoch: time 0 of the plan's clock [ns].
         efforts: whether the points carry the model's efforts; without, they are the path's knots alone.
+        blended: the present [s], where the controller blends; None: it takes stamps as they are.
     """
 
-    def __init__(self, plan: Plan, joint_names: Sequence[str], epoch: int, efforts: bool) -> None:
+    def __init__(
+        self,
+        plan: Plan,
+        joint_names: Sequence[str],
+        epoch: int,
+        efforts: bool,
+        blended: float | None = None,
+    ) -> None:
         lead, samples, spline = plan.lead, plan.samples, plan.trajectory.spline
         times: Array = samples.times
         states: tuple[Array, ...] = (samples.positions, samples.velocities, samples.accelerations)
         if not efforts:
             # Quintics between the knots are the path itself; nothing else needs points.
             times, states = spline.times, spline.at(spline.times)
+        begin = None if blended is None else min(blended, float(times[0]))
+        if begin is not None:
+            lead = _from(lead, begin, plan.moving)
         columns = [
             *zip((lead.positions, lead.velocities, lead.accelerations), states, strict=True),
             *([(lead.efforts, samples.efforts)] if efforts else []),
@@ -48,7 +63,7 @@ class FilledTrajectory:
         # The controller takes no trajectory whose end moves, not even by a rounding error.
         self._columns[1][-1] = 0.0
         times = np.concatenate((lead.times, times))
-        begin = float(times[0])
+        begin = float(times[0]) if begin is None else begin
         self._since = [round(1e9 * since) for since in (times - begin).tolist()]
         self._head = JointTrajectory(joint_names=list(joint_names))
         set_stamp(self._head.header.stamp, epoch + round(1e9 * begin))
@@ -97,10 +112,26 @@ class FilledTrajectory:
         return head + points
 
 
-def hold_message(feedforward: Feedforward, now: float, efforts: bool) -> JointTrajectory:
-    """One point: where the arm is, at rest; with ``efforts`` what carries it there at ``now`` [s]."""
+def _from(lead: PathPoints, begin: float, moving: bool) -> PathPoints:
+    """A lead that begins then [s]: at rest its last point, in motion none."""
+    kept = slice(None, 0) if moving else slice(-1, None)
+    rows = (lead.positions, lead.velocities, lead.accelerations, lead.efforts)
+    return PathPoints(np.full(len(lead.times[kept]), begin), *(row[kept] for row in rows))
+
+
+def hold_message(
+    feedforward: Feedforward, now: float, efforts: bool, position: Array | None = None
+) -> JointTrajectory:
+    """One point at rest; with ``efforts`` what carries the arm where it is at ``now`` [s].
+
+    Args:
+        feedforward: knows the arm.
+        now: the present [s].
+        efforts: whether the point carries them.
+        position: (n,) of the point; None: where the arm is [rad or m].
+    """
     message = JointTrajectory(joint_names=list(feedforward.chain.joint_names))
-    position = feedforward.position
+    position = feedforward.position if position is None else position
     if position is not None:
         point = JointTrajectoryPoint(positions=to_array(position), velocities=to_array(0.0 * position))
         if efforts:
