@@ -125,6 +125,10 @@ def test_gravity_upside_down_ends_within_the_first_motion_and_names_its_causes()
 @pytest.mark.parametrize(
     ("robot", "real", "gravity", "moved"),
     [
+        ("ur5", {"mass_scale": 0.1}, None, 0.03),
+        ("panda", {"mass_scale": 0.1}, None, 0.06),
+        ("puma", {"mass_scale": 0.1}, None, 0.06),
+        ("panda", {"mass_scale": 3.0}, None, 0.1),
         ("ur5", {"mass_scale": 1.5}, None, 0.1),
         ("ur5", {"mass_scale": 0.5}, None, 0.06),
         ("panda", {"mass_scale": 0.5}, None, 0.08),
@@ -133,8 +137,8 @@ def test_gravity_upside_down_ends_within_the_first_motion_and_names_its_causes()
     ],
 )
 def test_the_effort_that_holds_is_compared_with_the_weight(robot, real, gravity, moved):
-    """By their displacement they were found after 0.20, 0.21, 0.34, 0.45 and 1.07 rad."""
-    loop = ArmLoop(robot, READY if robot == "ur5" else PANDA, real=real, gravity=gravity)
+    """A Panda with a tenth of its mass reached 2.8 of its limit: the load at the start was overestimated."""
+    loop = ArmLoop(robot, PANDA if robot == "panda" else READY, real=real, gravity=gravity)
     loop.run(2.0)
     assert loop.trip.rule == "start_effort" and loop.share < 1.0
     assert np.abs(loop.positions - loop.positions[0]).max() < moved

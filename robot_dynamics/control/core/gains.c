@@ -203,8 +203,14 @@ static double stands_now(const rd_core *core, const rd_settings *s)
     return latency > stands ? stands / (INERTIA_RATIO * latency) : 1.0;
 }
 
+double rd_known_ratio(const rd_core *core, int joint)
+{
+    return core->trip.latched ? fmin(1.0, rd_observer_ratio(core->observer, joint)) : 1.0;
+}
+
 /* What is too fast and gets faster has more inertia than its model, or bears a load that its feedback is too weak for: its
- * gains rise from state to state until it slows down, as far as the model's own inertia stays stable. `excess` is the speed
+ * gains rise from state to state until it slows down, as far as half of the model's inertia, or what is known of it, stays
+ * stable. `excess` is the speed
  * of a joint beyond what it should have, `least` the share of the limit from which on it counts, and `stands` the latency at
  * which the gains are no longer stable [s]. */
 static void stiffen(rd_core *core, const rd_settings *s, int j, double excess, double least, double stands)
@@ -214,13 +220,16 @@ static void stiffen(rd_core *core, const rd_settings *s, int j, double excess, d
     for (int i = 0; i < RD_PACE_RECENT; ++i) {
         longest = fmax(longest, core->pace.recent[i]);
     }
-    const double most = longest > 0.0 ? fmax(1.0, stands / (TWICE * (0.5 * longest + delay_of(s)))) : 1.0;
+    const double half = TWICE / rd_known_ratio(core, j) * 0.5 * longest, delay = TWICE / rd_known_ratio(core, j) * delay_of(s);
+    const double most = longest > 0.0 ? fmax(1.0, stands / (half + delay)) : 1.0;
+    /* Gains in force have shown that the robot stands them: a delay that is declared later lowers none. */
+    const double kept = longest > 0.0 ? fmax(1.0, stands / half) : 1.0;
     core->led[j] = excess;
     core->cut_at = core->cut ? core->time : core->cut_at;
     if (fabs(core->time - core->cut_at) < AFTER_CUT) {
         *factor = 1.0; /* efforts that are cut have no more to give */
     } else {
-        *factor = fmin(faster ? STIFFER * *factor : *factor, most);
+        *factor = fmin(fmax(*factor, faster ? fmin(STIFFER * *factor, most) : 1.0), kept);
     }
 }
 
@@ -231,7 +240,11 @@ static void stiffen_stop(rd_core *core, const rd_settings *s)
         && !rd_yields(core);
     for (int j = 0; j < core->n && !rd_follows_nothing(core); ++j) {
         const double rate = core->reference.velocity[j], velocity = core->state.velocity[j];
-        const double excess = copysign(1.0, velocity) * (velocity - rate);
+        const double way = copysign(1.0, velocity), soft = core->softness[j];
+        /* On the way to its reference a joint may be as fast as its error asks for: higher gains would only ask for more. */
+        const double asked = s->kv[j] > 0.0
+            ? soft * s->kp[j] * (core->reference.position[j] - core->state.position[j]) / s->kv[j] : 0.0;
+        const double excess = way * (velocity - rate) - fmin(fmax(0.0, way * asked), s->velocity_limits[j]);
         if (!core->trip.latched) {
             core->stiffened[j] = 1.0;
         } else if (stops) {
@@ -251,19 +264,26 @@ double rd_guided_stiffness(rd_core *core, const rd_settings *s, int j, double ex
     return core->stiffened[j];
 }
 
-int rd_end_stiffness(rd_core *core)
+int rd_end_stiffness(rd_core *core, const rd_settings *before)
 {
+    const rd_settings *s = core->settings;
+    double *pull = core->led; /* of the next state */
     int stiff = 0;
     for (int j = 0; j < core->n; ++j) {
         stiff |= core->stiffened[j] > 1.0;
+        pull[j] = core->softness[j] > 1.0 ? rd_pull(core, before, j, core->softness[j]) : NAN;
         core->softness[j] = fmin(core->softness[j], 1.0);
         core->stiffened[j] = 1.0;
     }
-    const rd_settings *s = core->settings;
-    if (stiff && core->trip.latched && !rd_follows_nothing(core) && s->machine->take_load && s->momentum
-        && s->observer_gain > 0.0) {
-        s->machine->take_load(core, 1.0); /* what they bore is carried */
+    if (stiff && core->trip.latched && !rd_follows_nothing(core) && s->machine->take_load) {
+        if (s->momentum && s->observer_gain > 0.0) {
+            s->machine->take_load(core, 1.0);
+        }
+        for (int j = 0; j < core->n; ++j) {
+            rd_carry_pull(core, j, pull[j], core->softness[j]);
+        }
     }
+    memset(pull, 0, sizeof(double) * (size_t)core->n);
     return stiff;
 }
 
@@ -280,8 +300,14 @@ void rd_soften(rd_core *core)
     for (int i = 0; i < core->n; ++i) {
         const double own = whole ? INFINITY : latency_of(s->kp[i], s->kv[i]);
         const double stands = s->platform || !isfinite(own) ? share : fmin(1.0, share * own / least);
-        const double left = fmin(core->swung[i], stands);
-        core->softness[i] = left < 1.0 || rd_follows_nothing(core) ? left : core->stiffened[i];
+        const double ratio = rd_known_ratio(core, i), latency = TWICE * (0.5 * core->period + delay_of(s));
+        const double light = ratio < 1.0 ? ratio * latency_of(s->kp[i], s->kv[i]) / latency : 1.0;
+        const double left = fmin(core->swung[i], fmin(stands, light));
+        const double before = core->softness[i], now = left < 1.0 || rd_follows_nothing(core) ? left : core->stiffened[i];
+        if (now < before && before > 1.0 && core->trip.latched && !core->cut) {
+            rd_carry_pull(core, i, rd_pull(core, s, i, before), fmax(now, 1.0));
+        }
+        core->softness[i] = now;
     }
 }
 

@@ -71,11 +71,16 @@ typedef struct {
 
 /* See observer.c. */
 struct rd_observer {
-    int n, knows;                 /* whether a state has been taken */
+    int n, knows, follows;        /* whether a state has been taken, and another one after it */
     uint64_t model;               /* of the settings then */
     double time;                  /* [s] */
     double *external, *threshold; /* (n), one behind the other [N m or N] */
     double *momentum, *drive;     /* (n) of the last state: p, and beta - g - f */
+    double *borne;                /* (n) what efforts were beyond the model's weight, as smooth as `external` [N m or N] */
+    /* While it learns: pairs, means (n) of the effort before, the effort and what is seen, and their products (n). */
+    int learns, pairs;
+    double *before, *means[3], *with_effort, *with_seen;
+    double *ratio;                /* (n) of the joints' inertia to the model's */
     double *found[3];             /* (n) scratch */
 };
 
@@ -330,6 +335,12 @@ int rd_joint_impedance(rd_core *core, const rd_settings *settings, const rd_moti
 int rd_cartesian_impedance(rd_core *core, const rd_settings *settings, const rd_motion *ahead, double half_period,
                            double *effort);
 void rd_core_publish(rd_core *core);
+/* See observer.c: begin or end to learn the joints' inertia; find it from what was learned, with a scale (n) of the
+ * efforts; its ratio to the model's, and the external effort at rest that it leaves. */
+void rd_observer_learn(rd_observer *observer, int learns);
+void rd_observer_find_ratios(rd_observer *observer, const double *scale);
+double rd_observer_ratio(const rd_observer *observer, int joint);
+double rd_observer_load(const rd_observer *observer, int joint);
 void rd_note(rd_core *core, int why, double size, double more);
 /* Filtered backward differences (n); zero at first, and after time ran backwards. */
 const double *rd_estimate_velocity(rd_core *core, double time, const double *position);
@@ -434,7 +445,13 @@ int rd_watch_pace(rd_core *core);
 void rd_soften(rd_core *core); /* finds core->softness */
 /* Factor of the braking of a joint that is moved by hand, `excess` faster than it may be; see gains.c. */
 double rd_guided_stiffness(rd_core *core, const rd_settings *settings, int joint, double excess, double gain);
-int rd_end_stiffness(rd_core *core); /* whether a protective stop had raised gains; what they bore is carried */
+/* What the load and the position error pull at a joint with a softness, where it keeps pace with its reference, else NAN;
+ * with other gains, all of it is carried. */
+double rd_pull(const rd_core *core, const rd_settings *settings, int joint, double softness);
+void rd_carry_pull(rd_core *core, int joint, double pull, double softness);
+double rd_known_ratio(const rd_core *core, int joint); /* of a joint's inertia to its model's where a stop knows it is less, else 1 */
+/* Whether a protective stop had raised gains, those of the settings before; what they bore is carried. */
+int rd_end_stiffness(rd_core *core, const rd_settings *before);
 /* Apply the rules to the state and the reference of this cycle; whether one begins a protective stop. */
 int rd_supervise(rd_core *core);
 /* States do not follow one from the other; the core begins to control; a cycle had no usable effort. */

@@ -8,6 +8,7 @@
 static const double ESTIMATE_GAP = 0.05;   /* between two states; over a longer one nothing is integrated [s] */
 static const double LOAD_FADE = 0.1;       /* time constant of a load that drives its joint away [s] */
 static const double AT_REST = 0.02;         /* slower, a joint stands [rad/s or m/s] */
+static const double KEEPS_PACE = 0.05;     /* of the velocity limit, that a joint lags behind whose error pulls at a load */
 static const double GUIDED = 0.25;         /* share of the velocity limit that an arm moved by hand may have */
 static const double GUIDED_GAIN = 10.0;    /* of its braking, at least [1/s] */
 static const double GUIDED_DAMPING = 0.5;  /* [1/s] */
@@ -119,17 +120,37 @@ static void doubt_friction(rd_core *core, const rd_settings *s, double elapsed)
     }
 }
 
-/* Acceleration of the feedback at a joint. The error asks for no more speed than there is: v_d + (kp/kv) e stays within
- * the velocity limit. */
-static double feedback_of(const rd_core *core, const rd_settings *s, int j)
+/* Acceleration with which the position error pulls at a joint. It asks for no more speed than there is: v_d + (kp/kv) e
+ * stays within the velocity limit. */
+static double pull_of(const rd_core *core, const rd_settings *s, int j, double soft)
 {
     const rd_motion *r = &core->reference;
-    const double soft = core->softness[j], kv = soft * s->kv[j], most = s->velocity_limits[j], rate = r->velocity[j];
-    double pull = soft * soft * s->kp[j] * (r->position[j] - core->state.position[j]);
+    const double kv = soft * s->kv[j], most = s->velocity_limits[j], rate = r->velocity[j];
+    const double pull = soft * soft * s->kp[j] * (r->position[j] - core->state.position[j]);
     if (kv > 0.0) {
-        pull = fmin(fmax(pull, fmin(0.0, kv * (-most - rate))), fmax(0.0, kv * (most - rate)));
+        return fmin(fmax(pull, fmin(0.0, kv * (-most - rate))), fmax(0.0, kv * (most - rate)));
     }
-    return kv * (rate - core->state.velocity[j]) + pull;
+    return pull;
+}
+
+/* Acceleration of the feedback at a joint. */
+static double feedback_of(const rd_core *core, const rd_settings *s, int j)
+{
+    const double soft = core->softness[j];
+    return soft * s->kv[j] * (core->reference.velocity[j] - core->state.velocity[j]) + pull_of(core, s, j, soft);
+}
+
+double rd_pull(const rd_core *core, const rd_settings *s, int j, double soft)
+{
+    const double lag = fabs(core->state.velocity[j] - core->reference.velocity[j]);
+    return lag < KEEPS_PACE * s->velocity_limits[j] ? core->disturbance[j] + pull_of(core, s, j, soft) : NAN;
+}
+
+void rd_carry_pull(rd_core *core, int j, double pull, double soft)
+{
+    if (isfinite(pull)) {
+        core->disturbance[j] = core->undisturbed[j] = pull - pull_of(core, core->settings, j, soft);
+    }
 }
 
 static int computed_torque(rd_core *core, const rd_settings *s, const rd_motion *ahead, double half, double *effort)
@@ -143,7 +164,7 @@ static int computed_torque(rd_core *core, const rd_settings *s, const rd_motion 
     }
     for (int j = 0; j < core->n; ++j) {
         const double a = acceleration[j] =
-            ahead->acceleration[j] + feedback_of(core, s, j) + core->disturbance[j];
+            rd_known_ratio(core, j) * ahead->acceleration[j] + feedback_of(core, s, j) + core->disturbance[j];
         velocity[j] = qd[j] + half * a;
         position[j] = q[j] + half * (qd[j] + 0.5 * half * a);
     }
@@ -323,13 +344,12 @@ static void keep_load(rd_core *core, const rd_settings *before)
 static void take_load(rd_core *core, double factor)
 {
     const rd_settings *s = core->settings;
-    const double *external = rd_observer_external(core->observer);
     double *effort = core->before, *found = core->scratch[3];
     if (!inverse_dynamics(core->n, s, core->state.position, core->zero, core->zero, core->zero, effort)) {
         return;
     }
     for (int j = 0; j < core->n; ++j) {
-        effort[j] -= factor * external[j];
+        effort[j] -= factor * rd_observer_load(core->observer, j);
     }
     if (rd_acceleration(core, s, core->state.position, core->zero, core->zero, effort, found)) {
         rd_copy(core->disturbance, found, core->n);

@@ -241,6 +241,16 @@ static void remember_former(rd_core *core, const rd_settings *before)
     }
 }
 
+/* Whether settings have another mode or other gains. */
+static int feeds_back_otherwise(const rd_settings *s, const rd_settings *before, int n)
+{
+    int other = s->mode != before->mode;
+    for (int j = 0; j < n; ++j) {
+        other |= s->kp[j] != before->kp[j] || s->kv[j] != before->kv[j];
+    }
+    return other;
+}
+
 void rd_core_take_settings(rd_core *core)
 {
     const rd_settings *offered = atomic_exchange_explicit(&core->offered_settings, NULL, memory_order_acquire);
@@ -272,7 +282,9 @@ void rd_core_take_settings(rd_core *core)
         offered->machine->keep_load(core, before);
     }
     if (offered->law != before->law) {
-        rd_end_stiffness(core);
+        if (feeds_back_otherwise(offered, before, core->n)) {
+            rd_end_stiffness(core, before);
+        }
         if (offered->machine->change_law) {
             offered->machine->change_law(core);
         }

@@ -10,15 +10,23 @@
  *
  *     (p(k+1) - p(k)) / T - tau - mean of (beta - g - f),      and r moves towards it by 1 - e^(-K T).
  *
+ * A robot that has the share s of its model's inertia and bears its load at rest has tau = s x + w where the model has
+ * x + g. What is seen, x + g - tau, is then (1/s - 1) tau + const: in the first second of control its slope over the effort
+ * tells s. The effort of the state before takes the place of the effort, so that the noise of a velocity, which both have,
+ * does not count. The load at rest is s r - (1 - s) b with b = tau - g through the same filter.
+ *
  * A joint's threshold is a floor and a share of the friction, and all dry friction at standstill, where it may have any
  * value. It passes the same filter, for what friction does about a reversal stays in the residual as long. */
 #include "internal.h"
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
-enum { OBSERVER_ARRAYS = 7 };
+enum { LEARNED_ARRAYS = 5, OBSERVER_ARRAYS = 10 + LEARNED_ARRAYS };
 static const double LONGEST_INTERVAL = 0.1;     /* between two states; over a longer one nothing is known [s] */
+/* Sum of products of the efforts from which on they tell an inertia, in squares of their scale; ratios that are believed. */
+static const double TELLING = 0.2, LEAST_RATIO = 0.05, LARGEST_RATIO = 4.0;
 
 rd_observer *rd_observer_new(int n)
 {
@@ -32,8 +40,13 @@ rd_observer *rd_observer_new(int n)
     *observer = (rd_observer){
         .n = n, .external = store, .threshold = store + n, .momentum = store + 2 * n, .drive = store + 3 * n,
         .found = {store + 4 * n, store + 5 * n, store + 6 * n},
+        .borne = store + 7 * n, .before = store + 8 * n, .ratio = store + 9 * n,
+        .means = {store + 10 * n, store + 11 * n, store + 12 * n},
+        .with_effort = store + 13 * n, .with_seen = store + 14 * n,
     };
     rd_observer_restart(observer);
+    rd_observer_learn(observer, 1);
+    rd_observer_learn(observer, 0);
     return observer;
 }
 
@@ -47,11 +60,61 @@ void rd_observer_free(rd_observer *observer)
 
 void rd_observer_restart(rd_observer *observer)
 {
-    observer->knows = 0;
+    observer->knows = observer->follows = 0;
     for (int j = 0; j < observer->n; ++j) {
-        observer->external[j] = 0.0;
+        observer->external[j] = observer->borne[j] = 0.0;
         observer->threshold[j] = INFINITY;
     }
+}
+
+void rd_observer_learn(rd_observer *o, int learns)
+{
+    if (learns && !o->learns) {
+        o->pairs = 0;
+        memset(o->means[0], 0, sizeof(double) * (size_t)(LEARNED_ARRAYS * o->n));
+        for (int j = 0; j < o->n; ++j) {
+            o->ratio[j] = 1.0;
+        }
+    }
+    o->learns = learns;
+}
+
+void rd_observer_find_ratios(rd_observer *o, const double *scale)
+{
+    double seen = 0.0, effort = TELLING;
+    for (int j = 0; j < o->n; ++j) {
+        seen += copysign(o->with_seen[j], o->with_seen[j] * o->with_effort[j]) / (scale[j] * scale[j]);
+        effort += fabs(o->with_effort[j]) / (scale[j] * scale[j]);
+    }
+    for (int j = 0; j < o->n; ++j) {
+        /* What a joint does not tell itself, the others tell. */
+        const double few = TELLING * scale[j] * scale[j];
+        const double own = copysign(o->with_seen[j], o->with_seen[j] * o->with_effort[j]);
+        const double slope = (own + few * seen / effort) / (fabs(o->with_effort[j]) + few);
+        const double ratio = fmax(LEAST_RATIO, 1.0 / fmax(1.0 + slope, 1.0 / LARGEST_RATIO));
+        o->ratio[j] = isfinite(ratio) ? ratio : 1.0;
+    }
+}
+
+double rd_observer_ratio(const rd_observer *observer, int joint)
+{
+    return observer->ratio[joint];
+}
+
+double rd_observer_load(const rd_observer *o, int joint)
+{
+    return o->ratio[joint] * o->external[joint] - (1.0 - o->ratio[joint]) * o->borne[joint];
+}
+
+/* Take an effort, and what is seen of a joint over it. */
+static void learn_inertia(rd_observer *o, int j, double effort, double seen)
+{
+    const double pairs = o->pairs, from = o->before[j] - o->means[0][j];
+    o->means[0][j] += from / pairs;
+    o->means[1][j] += (effort - o->means[1][j]) / pairs;
+    o->means[2][j] += (seen - o->means[2][j]) / pairs;
+    o->with_effort[j] += from * (effort - o->means[1][j]);
+    o->with_seen[j] += from * (seen - o->means[2][j]);
 }
 
 const double *rd_observer_external(const rd_observer *observer)
@@ -87,6 +150,8 @@ int rd_observer_update(rd_observer *o, const rd_settings *s, double time, const 
     }
     /* Another model has another momentum: its step is left out. */
     const double share = o->knows && o->model == s->model ? -expm1(-s->observer_gain * elapsed) : 0.0;
+    const int learns = o->learns && share > 0.0 && o->follows;
+    o->pairs += learns;
     for (int j = 0; j < o->n; ++j) {
         double drive = o->found[1][j] - o->found[2][j], threshold = s->contact_floor[j];
         if (s->driven) {
@@ -96,6 +161,11 @@ int rd_observer_update(rd_observer *o, const rd_settings *s, double time, const 
         if (share > 0.0) {
             const double seen = (momentum[j] - o->momentum[j]) / elapsed - 0.5 * (drive + o->drive[j]) - effort[j];
             o->external[j] += share * (seen - o->external[j]);
+            o->borne[j] += share * (effort[j] + 0.5 * (drive + o->drive[j]) - o->borne[j]);
+            if (learns) {
+                learn_inertia(o, j, effort[j], seen);
+            }
+            o->before[j] = effort[j];
         }
         if (!o->knows || threshold > o->threshold[j]) {
             o->threshold[j] = threshold;
@@ -105,6 +175,7 @@ int rd_observer_update(rd_observer *o, const rd_settings *s, double time, const 
         o->drive[j] = drive;
         o->momentum[j] = momentum[j];
     }
+    o->follows = share > 0.0;
     o->knows = 1;
     o->time = time;
     o->model = s->model;

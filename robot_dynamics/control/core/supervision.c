@@ -82,6 +82,9 @@ void rd_begin_protective_stop(rd_core *core, int rule)
     if (starts && core->settings->machine->take_load && core->settings->momentum) {
         /* The model does not carry the robot, so the stop would sink. The observer has begun with the control, and has
          * come to a share of what it will show. */
+        if (core->settings->rules->start_effort) {
+            rd_observer_find_ratios(core->observer, core->settings->rules->start_effort);
+        }
         const double shown = 1.0 - exp(-core->settings->observer_gain * (core->time - watch->began));
         core->settings->machine->take_load(core, 1.0 / fmax(LEAST_SHOWN, shown));
     }
@@ -157,7 +160,7 @@ void rd_core_reset_fault(rd_core *core)
     if (!core->trip.latched) {
         return;
     }
-    const int yielded = rd_has_yielded(core, core->settings), stiff = rd_end_stiffness(core);
+    const int yielded = rd_has_yielded(core, core->settings), stiff = rd_end_stiffness(core, core->settings);
     if ((yielded || stiff || rd_lacks_feedback(core, core->settings)) && core->knows_effort) {
         rd_copy(core->departing, core->last_effort, core->n); /* the law of the mode is another one */
         core->departs = 1;
@@ -319,10 +322,12 @@ static int watch_beginning(rd_core *core, const rd_rules *rules)
         watch->begins = core->braked; /* it begins when brakes have let go */
         watch->began = core->time;
         watch->first = -1.0;
+        rd_observer_learn(core->observer, 0);
         return 0;
     }
-    if (core->time - watch->began > BEGINNING || rd_has_plan(core) || core->trip.latched || rd_follows_nothing(core)) {
-        watch->begins = 0;
+    watch->begins = core->time - watch->began <= BEGINNING && !rd_has_plan(core) && !core->trip.latched && !rd_follows_nothing(core);
+    rd_observer_learn(core->observer, watch->begins);
+    if (!watch->begins) {
         return 0;
     }
     if (core->settings->machine->stray) {
