@@ -82,11 +82,11 @@ void rd_observer_learn(rd_observer *o, int learns)
 void rd_observer_find_ratios(rd_observer *o, const double *scale)
 {
     double seen = 0.0, effort = TELLING;
-    for (int j = 0; j < o->n; ++j) {
+    for (int j = 0; scale && j < o->n; ++j) {
         seen += copysign(o->with_seen[j], o->with_seen[j] * o->with_effort[j]) / (scale[j] * scale[j]);
         effort += fabs(o->with_effort[j]) / (scale[j] * scale[j]);
     }
-    for (int j = 0; j < o->n; ++j) {
+    for (int j = 0; scale && j < o->n; ++j) {
         /* What a joint does not tell itself, the others tell. */
         const double few = TELLING * scale[j] * scale[j];
         const double own = copysign(o->with_seen[j], o->with_seen[j] * o->with_effort[j]);

@@ -82,9 +82,7 @@ void rd_begin_protective_stop(rd_core *core, int rule)
     if (starts && core->settings->machine->take_load && core->settings->momentum) {
         /* The model does not carry the robot, so the stop would sink. The observer has begun with the control, and has
          * come to a share of what it will show. */
-        if (core->settings->rules->start_effort) {
-            rd_observer_find_ratios(core->observer, core->settings->rules->start_effort);
-        }
+        rd_observer_find_ratios(core->observer, core->settings->rules->start_effort);
         const double shown = 1.0 - exp(-core->settings->observer_gain * (core->time - watch->began));
         core->settings->machine->take_load(core, 1.0 / fmax(LEAST_SHOWN, shown));
     }
@@ -327,9 +325,7 @@ static int watch_beginning(rd_core *core, const rd_rules *rules)
     }
     watch->begins = core->time - watch->began <= BEGINNING && !rd_has_plan(core) && !core->trip.latched && !rd_follows_nothing(core);
     rd_observer_learn(core->observer, watch->begins);
-    if (!watch->begins) {
-        return 0;
-    }
+    if (!watch->begins) return 0;
     if (core->settings->machine->stray) {
         double linear, angular;
         core->settings->machine->stray(core, core->before, &linear, &angular);
