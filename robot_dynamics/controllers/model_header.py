@@ -8,6 +8,8 @@ from dataclasses import fields
 import numpy as np
 
 from robot_dynamics.control.arm.contact import DAMPING, FLOOR_SHARE, REACTIONS
+from robot_dynamics.control.arm.guiding import AXES as GUIDE_AXES
+from robot_dynamics.control.arm.guiding import UNKNOWN_SPEED
 from robot_dynamics.control.arm.impedance import INERTIA_RATIO
 from robot_dynamics.control.arm.parameters import (
     DAMPED_SHARE,
@@ -62,6 +64,7 @@ def model_values(
         "LOWER_LIMITS": _numbers([joint.limits.lower for joint in joints]),
         "UPPER_LIMITS": _numbers([joint.limits.upper for joint in joints]),
         "TIP_COUNT": str(len(tips)),
+        "ROOT": cpp_text(chain.root),
         "TIPS": ", ".join(map(cpp_text, tips)),
         "JACOBIANS": "\n".join(
             f"int @PACKAGE@_{name}(const double * const * in, double * out);"
@@ -69,6 +72,8 @@ def model_values(
         ),
         "JACOBIAN_LIST": ", ".join(f"@PACKAGE@_{name}" for name in jacobian_names(chain)),
         **_task_values(len(tips)),
+        "GUIDE_AXES": ", ".join(map(cpp_text, GUIDE_AXES)),
+        "UNKNOWN_SPEED": _number(UNKNOWN_SPEED),
         "FLOOR_SHARE": _number(FLOOR_SHARE),
         "WRENCH_DAMPING": _number(DAMPING),
         "REACTIONS": ", ".join(map(cpp_text, REACTIONS)),

@@ -11,7 +11,6 @@ import yaml
 
 from robot_dynamics.control.arm import guiding
 from robot_dynamics.control.arm.actuators import ActuatorParameters
-from robot_dynamics.control.arm.guiding import GuidingParameters
 from robot_dynamics.control.arm.parameters import ArmParameters
 from robot_dynamics.control.arm.path_rules import IdentifiedRangeParameters
 from robot_dynamics.control.arm.payload import PayloadParameters, TipPayloadParameters
@@ -24,17 +23,9 @@ from robot_dynamics.spatial import Array
 
 CONTROLLER = "computed_torque_controller"
 """Node whose parameters of a file count beside those of all nodes."""
-# No node plans in front of this controller, and it has no hand guiding and no ~/target_wrench. The frame of
-# cartesian_impedance is chosen when the package is generated.
-ABSENT = (
-    "front_timeout",
-    "cartesian_frame",
-    "wrench_timeout",
-    *(about.name for about in describe(GuidingParameters)),
-)
+# No node plans in front of this controller, and the frame is chosen when the package is generated.
+ABSENT = ("front_timeout", "cartesian_frame")
 """Parameters of the node that the controller lacks."""
-PACKAGE_MODES = tuple(mode for mode in MODES if mode != guiding.MODE)
-"""Modes of the controller."""
 # Validation of lists beside the bounds of their elements.
 _LENGTHS: dict[str, dict[str, Any]] = {
     "joints": {"unique<>": None},
@@ -48,6 +39,7 @@ _LENGTHS: dict[str, dict[str, Any]] = {
     "payload_center": {"fixed_size<>": [3]},
     "payload_inertia": {"fixed_size<>": [6]},
     "gravity": {"fixed_size<>": [3]},
+    "guide_axes": {"unique<>": None, "subset_of<>": [list(guiding.AXES)]},
 }
 _TYPES = {bool: "bool", int: "int", float: "double", str: "string"}
 
@@ -224,7 +216,7 @@ def _entry(about: Description) -> dict[str, Any]:
 
 def _range(about: Description) -> dict[str, Any]:
     """The validation of choices and bounds; NaN passes these bounds, so settings.hpp checks for it."""
-    choices = PACKAGE_MODES if about.name == "mode" else about.choices
+    choices = MODES if about.name == "mode" else about.choices
     if choices:
         return {"one_of<>": [list(choices)]}
     if about.minimum is not None and about.maximum is not None:

@@ -22,12 +22,11 @@ from robot_dynamics.control.arm.actuators import ActuatedArm, ActuatorParameters
 from robot_dynamics.control.arm.controller import ArmController
 from robot_dynamics.control.arm.parameters import ArmParameters
 from robot_dynamics.control.arm.payload import PayloadParameters
-from robot_dynamics.control.core.library import doubles, ffi
+from robot_dynamics.control.core.library import MODES, doubles, ffi
 from robot_dynamics.control.protocol import Phase
 from robot_dynamics.controllers.description import with_simulated_hardware
 from robot_dynamics.controllers.parameters import (
     ABSENT,
-    PACKAGE_MODES,
     FollowingParameters,
     descriptions,
 )
@@ -153,12 +152,13 @@ def parameters_of(mode, **others):
     return {"mode": mode, "kp": (80.0,), "kv": (15.0, 16.0, 17.0, 18.0, 19.0, 20.0), **others}
 
 
-def efforts_of(program, parameters, times, position, velocity, reference, leads):
+def efforts_of(program, parameters, times, position, velocity, reference, leads, events=None):
     lines = [
         " ".join([name, *(str(v) for v in (value if isinstance(value, tuple) else (value,)))])
         for name, value in parameters.items()
     ]
     for k, stamp in enumerate(times):
+        lines += [events[k]] if events and k in events else []
         values = np.concatenate([position[k], velocity[k], *(part[k] for part in reference)])
         lines.append(" ".join([str(stamp), str(int(leads)), *map(repr, values.tolist())]))
     done = subprocess.run([program], input="\n".join(lines), capture_output=True, text=True, timeout=PATIENCE)
@@ -214,6 +214,8 @@ def efforts_of(program, parameters, times, position, velocity, reference, leads)
             "parameter 'cartesian_stiffness' is 100000, 100000, 100000, 30, 30, 30: with a state every 1 ms"
             " at most 100000, 100000, 100000, 23, 23, 23 is stable",
         ),
+        ("mode hand_guiding\nguide_axes x up", "parameter 'guide_axes' has 'up': directions are x, y, z"),
+        ("mode hand_guiding\nguide_friction 1", "parameter 'guide_friction' is 1: it must be from 0 to 0.95"),
         ("on_contact yield\njoint_stiffness 1000000\ncontrol_period 0.002", "parameter 'joint_stiffness' is"),
         ("kpp 3", "there is no parameter 'kpp'"),
     ],
@@ -309,7 +311,7 @@ def arm_of(parameters, **carried):
     return chain, ActuatedArm(links, chain, ActuatorParameters(**DRIVES)), ArmParameters(**parameters)
 
 
-@pytest.mark.parametrize("mode", PACKAGE_MODES)
+@pytest.mark.parametrize("mode", [mode for mode in MODES if mode != "hand_guiding"])
 @pytest.mark.parametrize("leads", [False, True])
 def test_efforts_are_those_of_the_controller(replay, mode, leads):
     """Holds, moves, missing references, one that jumps; drives, payload, limits; no cycle allocates."""
@@ -385,6 +387,44 @@ def test_a_contact_stops_the_arm_as_in_the_node(replay):
     np.testing.assert_allclose(reached, [c.effort for c in commands], rtol=1e-12, atol=1e-12)
     assert controller.trip.rule == "contact"
     assert commands[-1].phase is Phase.PROTECTIVE_STOP
+
+
+@pytest.mark.parametrize(
+    ("mode", "others"),
+    [
+        ("cartesian_impedance", {"wrench_timeout": 0.08}),
+        ("hand_guiding", {"guide_timeout": 0.08}),
+        (
+            "hand_guiding",
+            {"guide_timeout": 0.08, "guide_axes": ("x", "rz"), "cartesian_stiffness": (400.0, 20.0)},
+        ),
+    ],
+)
+def test_a_wrench_and_a_button_act_as_in_the_node(replay, mode, others):
+    """Both are repeated, run out, come again, and the button is released; no cycle allocates."""
+    times, position, velocity, _ = cycles_of_a_move(np.random.default_rng(8))
+    position, velocity = 0.02 * position, 0.02 * velocity  # slow enough for supervision
+    none = [np.full_like(position, np.nan)] * 3
+    wrench = (5.0, -3.0, 8.0, 0.4, -0.2, 0.3)
+    asks = {20: True, 60: True, 170: True, 185: False}
+    guides = mode == "hand_guiding"
+    on, off = ("guide 1", "guide 0") if guides else (f"push {' '.join(map(str, wrench))}", "push 0 0 0 0 0 0")
+    parameters = parameters_of(mode, **others)
+    events = {k: on if pressed else off for k, pressed in asks.items()}
+    reached = efforts_of(
+        replay, {**parameters, **DRIVES, **PAYLOAD}, times, position, velocity, none, False, events
+    )
+    controller = ArmController(*arm_of(parameters, **PAYLOAD))
+    commands = []
+    for k, stamp in enumerate(times):
+        if k in asks:
+            assert not (controller.guide(asks[k]) if guides else controller.push(np.array(wrench) * asks[k]))
+        commands.append(controller.update(1e-9 * float(stamp), position[k], velocity[k]))
+    np.testing.assert_allclose(reached, [c.effort for c in commands], rtol=1e-12, atol=1e-12)
+    guided = {k for k, command in enumerate(commands) if command.phase is Phase.GUIDED}
+    assert bool(guided) == guides
+    assert not guides or {30, 100, 180} <= guided
+    assert not guided & {10, 160, 190}  # neither before, nor after it has run out or is released
 
 
 def test_drives_with_a_loop_of_their_own_get_the_reference_and_an_effort_without_gains(replay):
@@ -640,7 +680,7 @@ def test_parameters_are_those_of_the_node(package):
     assert written["joints"]["validation"] == {"unique<>": None}
     assert written["payload_inertia"]["validation"]["fixed_size<>"] == [6]
     assert all(entry["description"] for entry in written.values())
-    assert written["mode"]["validation"] == {"one_of<>": [list(PACKAGE_MODES)]}
+    assert written["mode"]["validation"] == {"one_of<>": [list(MODES)]}
     assert written["gravity"]["default_value"] == list(GRAVITY)
 
 

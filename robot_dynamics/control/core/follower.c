@@ -236,7 +236,7 @@ static void take_reference(rd_follower *follower, const rd_cycle *given_cycle)
     const int stepped = given && follower->knows_last
         && is_far(core->n, follower->last.position, cycle->reference[0], cycle->most_step);
     int follows = rd_has_plan(core);
-    follower->waits_for_rest |= core->trip.latched;
+    follower->waits_for_rest |= core->trip.latched || core->settings->machine->held_to_run >> core->settings->mode & 1U;
     if (!given || stepped) {
         follower->knows_last = 0;
         if (follows) {
@@ -285,6 +285,28 @@ const double *rd_follower_update(rd_follower *follower, const rd_cycle *cycle)
 void rd_follower_reset_fault(rd_follower *follower)
 {
     rd_loop_request(&follower->loop, RD_RESET_FAULT);
+}
+
+static double seen_at(rd_follower *follower)
+{
+    rd_core_snapshot(follower->session->core, follower->snapshot);
+    return follower->snapshot->time;
+}
+
+void rd_follower_push(rd_follower *follower, const double *wrench, double duration)
+{
+    rd_core_push(follower->session->core, wrench, seen_at(follower) + duration);
+}
+
+void rd_follower_guide(rd_follower *follower, int pressed, double duration)
+{
+    rd_core_guide(follower->session->core, pressed ? seen_at(follower) + duration : -INFINITY);
+}
+
+int rd_follower_doubts(rd_follower *follower)
+{
+    rd_core_snapshot(follower->session->core, follower->snapshot);
+    return follower->snapshot->trip.latched && rd_rule_doubts(follower->snapshot->trip.rule);
 }
 
 void rd_follower_offer_settings(rd_follower *follower, const rd_settings *settings)

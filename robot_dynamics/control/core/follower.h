@@ -52,6 +52,14 @@ const double *rd_follower_deactivate(rd_follower *follower);
 
 /* From another thread: end a protective stop. References are followed again when they are at rest where the arm is. */
 void rd_follower_reset_fault(rd_follower *follower);
+/* From another thread, one at a time with _standing: the wrench (6) of rd_core_push for so long [s]; and the hold-to-run
+ * button of rd_core_guide, pressed for so long or released. After guiding, references are followed again when they are at
+ * rest where the arm is. */
+void rd_follower_push(rd_follower *follower, const double *wrench, double duration);
+void rd_follower_guide(rd_follower *follower, int pressed, double duration);
+/* From another thread, one at a time with _standing: whether a protective stop is in force that leaves model or states in
+ * doubt; see rd_rule_doubts. */
+int rd_follower_doubts(rd_follower *follower);
 /* From another thread, one at a time with _oldest_settings: where the arm is (n), and the period of the states unless
  * `period` has one [s]; whether it is under control. */
 int rd_follower_standing(rd_follower *follower, double *position, double *period);
