@@ -27,6 +27,9 @@ FILE = {
 }
 
 
+OF_STIFFER_SPRINGS = [f"variable_max_stiffness.{of}" for of in ("translational", "rotational")]
+
+
 def test_every_parameter_is_honoured_or_said_or_refused():
     found = translate(FILE, 1000.0)
     values = found.values
@@ -36,7 +39,12 @@ def test_every_parameter_is_honoured_or_said_or_refused():
     assert values["nullspace_stiffness"] == [8.0] * 6 + [4.0]
     assert (values["cartesian_frame"], values["cartesian_axes"]) == ("panda_hand", "frame")
     assert values["robot_compensates_gravity"] is True and found.joints == tuple(JOINTS)
-    assert any("max_delta_tau: 0.4 N·m per cycle, 400 N·m/s at 1000 Hz" in line for line in found.lines)
+    assert any("max_effort_rate: [400] N·m/s at 1000 Hz" in line for line in found.lines)
+    assert values["max_effort_rate"] == [400.0]
+    assert (values["limit_repulsion_range"], values["limit_repulsion_effort"]) == (0.1, 5.0)
+    stiff = translate({**FILE, "task.k_pos_x": 3000.0, "task.d_pos_x": 0.0})
+    assert stiff.values["cartesian_stiffness"][0] == 900.0 and stiff.values["cartesian_damping"][0] == -1.0
+    assert any(line.startswith("variable_max_stiffness") for line in stiff.lines)
     taken = {about.name for about in describe(rd.ArmParameters)}
     arm = {name: value for name, value in values.items() if name in taken}
     assert rd.ArmParameters(**{k: tuple(v) if isinstance(v, list) else v for k, v in arm.items()}).yields
@@ -54,7 +62,7 @@ def test_every_parameter_is_honoured_or_said_or_refused():
         except ParameterError as error:
             assert name in str(error)
         except AssertionError:
-            assert name == "noise.amplitude"
+            assert name in ("noise.amplitude", "variable_stiffness.topic", *OF_STIFFER_SPRINGS)
 
 
 def test_friction_of_crisp_is_its_ends():
@@ -74,7 +82,8 @@ def test_friction_of_crisp_is_its_ends():
     ("given", "words"),
     [
         ({"task.k_pos_w": 3.0}, "'task.k_pos_w' of CRISP's controller has no meaning here"),
-        ({"filter.dq": 0.5}, "'filter.dq' is 0.5: states and efforts are not filtered"),
+        ({"filter.dq": 0.0}, "'filter.dq' is 0; it must be above 0"),
+        ({"variable_stiffness.enabled": True}, "set the live parameter cartesian_stiffness"),
         ({"nullspace.weights.elbow.value": 1.0}, "for none of its joints: joint1"),
         ({"task.k_pos_x": "stiff"}, "'task.k_pos_x' of CRISP is 'stiff'; it must be a finite number"),
         ({"noise.add_random_noise": True}, "no noise"),
@@ -90,7 +99,12 @@ def test_what_cannot_be_honoured_is_refused_by_name(given, words):
 def test_a_wrench_moves_the_frame_by_its_stiffness_and_ends():
     """Static balance: way = push / stiffness; nothing external is felt."""
     loop = ArmLoop(
-        "ur5", READY, mode="cartesian_impedance", cartesian_stiffness=(500.0, 30.0), wrench_timeout=1.5
+        "ur5",
+        READY,
+        mode="cartesian_impedance",
+        cartesian_stiffness=(500.0, 30.0),
+        wrench_timeout=1.5,
+        max_effort_rate=(300.0, 100.0, 50.0, 300.0, 300.0, 300.0),
     )
     loop.run(0.1)
     before = loop.links.forward_kinematics(loop.plant.position)
@@ -99,7 +113,8 @@ def test_a_wrench_moves_the_frame_by_its_stiffness_and_ends():
     moved = loop.links.forward_kinematics(loop.plant.position)[:3, 3] - before[:3, 3]
     np.testing.assert_allclose(moved, [0.0, 0.02, 0.04], atol=2e-3)
     assert np.abs(loop.control.external.effort).max() < 0.2
-    assert np.abs(np.diff(loop.efforts, axis=0)).max() < 2.0
+    rates = np.abs(np.diff(loop.efforts[2:], axis=0)).max(axis=0) / loop.period
+    assert np.all(rates < [301.0, 100.1, 50.05, 301.0, 301.0, 301.0]) and rates[2] > 49.0
     loop.run(2.0)
     np.testing.assert_allclose(loop.links.forward_kinematics(loop.plant.position), before, atol=1e-3)
     assert "six finite numbers" in loop.control.push([np.nan] * 6)

@@ -92,6 +92,12 @@ class Expected:
             dynamics = pin.rnea(self.model, self.data, q, 0.0 * qd, r.acceleration)
             dynamics = dynamics + pin.computeCoriolisMatrix(self.model, self.data, q, qd) @ r.velocity
         dynamics = dynamics + ROTOR * r.acceleration + DAMPER * r.velocity
+        if near := p["limit_repulsion_range"]:
+            low, high = (self.model.lowerPositionLimit, self.model.upperPositionLimit)
+            low, high = (np.clip(1 - way / near, 0, 1) for way in (q - low, high - q))
+            damper = 2 * np.sqrt(p["limit_repulsion_effort"] / near * np.diag(mass)) * np.maximum(low, high)
+            posture = posture + p["limit_repulsion_effort"] * (low - high) - damper * qd
+            assert n == 6 or low.any()
         return dynamics + jacobian.T @ force + posture
 
 
@@ -111,7 +117,10 @@ LAWS = {
         "operational_space": True, "cartesian_axes": "frame",
         "cartesian_damping": (20.0, -1.0, 15.0, -1.0, 9.0, 8.0),
     },
-    "clipped": {"cartesian_error_clip": (0.01, 0.02, 0.005, 0.03, 0.02, 0.01), "nullspace_max_effort": 0.5},
+    "clipped, pushed back from limits": {
+        "cartesian_error_clip": (0.01, 0.02, 0.005, 0.03, 0.02, 0.01), "nullspace_max_effort": 0.5,
+        "limit_repulsion_range": 1.0, "limit_repulsion_effort": 3.0,
+    },
 }  # fmt: skip
 
 
@@ -125,7 +134,8 @@ def test_the_torque_is_the_law_s_by_pinocchio(robot, law):
     parameters = {
         "cartesian_frame": frame[0], "cartesian_axes": "root", "cartesian_stiffness": STIFF,
         "cartesian_damping": (-1.0,) * 6, "cartesian_error_clip": (0.1, 0.1, 0.1, 0.5, 0.5, 0.5),
-        "operational_space": False, "nullspace_stiffness": tuple(np.linspace(4.0, 9.0, n)),
+        "operational_space": False, "limit_repulsion_range": 0.0,
+        "nullspace_stiffness": tuple(np.linspace(4.0, 9.0, n)),
         "nullspace_damping": -1.0, "nullspace_max_effort": 5.0, "nullspace_projector": "dynamic",
     } | LAWS[law]  # fmt: skip
     loop = ArmLoop(robot, q)

@@ -14,11 +14,18 @@ _AXES = ("x", "y", "z")
 _DIRECTIONS = (*_AXES, "rx", "ry", "rz")
 _FREE = 1e6
 """Error clip and bound of a posture that bound nothing."""
+_PANDA = (
+    (0.54615, 0.87224, 0.64068, 1.2794, 0.83904, 0.30301, 0.56489),
+    (5.1181, 9.0657, 10.136, 5.5903, 8.3469, 17.133, 10.336),
+    (0.039533, 0.025882, -0.04607, 0.036194, 0.026226, -0.021047, 0.0035526),
+)
+"""Friction that CRISP has where a file gives none: that of a Panda."""
 DEFAULTS: dict[str, Any] = {
     "joints": (),
     "end_effector_frame": "",
     "base_frame": "",
     "use_operational_space": False,
+    "operational_space_regularization": 0.01,
     **{f"task.k_pos_{axis}": 500.0 for axis in _AXES},
     **{f"task.k_rot_{axis}": 30.0 for axis in _AXES},
     **{f"task.d_{kind}_{axis}": -1.0 for kind in ("pos", "rot") for axis in _AXES},
@@ -35,19 +42,36 @@ DEFAULTS: dict[str, Any] = {
     "use_gravity_compensation": False,
     "use_local_jacobian": False,
     "filter.target_pose": 0.1,
-    "filter.q": 1.0,
-    "filter.dq": 1.0,
-    "filter.output_torque": 1.0,
+    "filter.q": 0.5,
+    "filter.dq": 0.5,
+    "filter.q_ref": 0.5,
+    "filter.output_torque": 0.5,
     "limit_error": True,
     "limit_torques": True,
+    "joint_limit_repulsion.enabled": True,
+    "joint_limit_repulsion.safe_range": 0.1,
+    "joint_limit_repulsion.max_torque": 5.0,
     "max_delta_tau": 0.5,
     "stop_commands": False,
-    "friction.fp1": (),
-    "friction.fp2": (),
-    "friction.fp3": (),
+    **{f"friction.fp{k}": values for k, values in enumerate(_PANDA, 1)},
+    "variable_max_stiffness.translational": 900.0,
+    "variable_max_stiffness.rotational": 60.0,
+    "variable_stiffness.enabled": False,
+    "variable_stiffness.topic": "target_stiffness",
+    "enable_introspection": False,
 }
-"""Parameters and their defaults at version 1.0.0."""
-_GROUPS = ("task.", "nullspace.", "noise.", "filter.", "log.", "friction.fp")
+"""Parameters and their defaults at version 2.3.1."""
+_GROUPS = (
+    "task.",
+    "nullspace.",
+    "noise.",
+    "filter.",
+    "log.",
+    "friction.fp",
+    "joint_limit_repulsion.",
+    "variable_max_stiffness.",
+    "variable_stiffness.",
+)
 _PLAIN = frozenset(name for name in DEFAULTS if "." not in name)
 
 
@@ -81,7 +105,7 @@ def translate(given: Mapping[str, Any], rate: float = 0.0) -> Translated:
 
     Args:
         given: values by name, ``nullspace.weights.<joint>.value`` among them.
-        rate: of its controller manager, for the text [Hz]; 0: not known.
+        rate: of its controller manager [Hz]; 0: not known, 1000.
 
     Raises:
         ParameterError: a parameter that cannot be honoured, by name, or a value of a wrong kind.
@@ -106,7 +130,8 @@ def translate(given: Mapping[str, Any], rate: float = 0.0) -> Translated:
     lines: list[str] = []
     translated = _springs(value, lines.append) | _posture(value, joints, lines.append)
     translated |= _compensation(value, joints, lines.append)
-    _report(value, rate, lines.append)
+    translated |= _limits(value, rate, lines.append)
+    _report(value, lines.append)
     if any(name.startswith("log.") for name in given):
         lines.append("log.*: no effect; /diagnostics and the topics report instead")
     return Translated({"mode": task_impedance.MODE, **translated}, joints, tuple(lines))
@@ -134,12 +159,17 @@ def _refuse(value: Mapping[str, Any]) -> None:
         raise ParameterError("parameter 'noise.add_random_noise' is true: no noise is added to efforts here")
     if value["stop_commands"]:
         raise ParameterError("parameter 'stop_commands' is true: do not activate the controller instead")
-    for name in ("filter.q", "filter.dq", "filter.output_torque"):
-        if value[name] != 1.0:
-            raise ParameterError(
-                f"parameter '{name}' is {value[name]:g}: states and efforts are not filtered here, because a"
-                " filter delays the loop; set 1.0"
-            )
+    if value["variable_stiffness.enabled"]:
+        raise ParameterError(
+            "parameter 'variable_stiffness.enabled' is true: no topic sets the stiffness here; set the live"
+            " parameter cartesian_stiffness"
+        )
+    for name in ("filter.target_pose", *_FILTERS):
+        if not 0.0 < value[name] <= 1.0:
+            raise ParameterError(f"parameter '{name}' is {value[name]:g}; it must be above 0, and at most 1")
+
+
+_FILTERS = "filter.q", "filter.dq", "filter.q_ref", "filter.output_torque"
 
 
 def _springs(value: Mapping[str, Any], line: Callable[[str], None]) -> dict[str, Any]:
@@ -147,10 +177,15 @@ def _springs(value: Mapping[str, Any], line: Callable[[str], None]) -> dict[str,
     stiffness, damping = ([float(value[f"task.{of}_{k}_{a}"]) for k, a in kinds] for of in ("k", "d"))
     clip = [float(value[f"task.error_clip.{name}"]) for name in _DIRECTIONS]
     decoupled = value["use_operational_space"]
-    if any(d < 0.0 for d in damping):
-        damping = [-1.0 if d < 0.0 else d for d in damping]
+    most = [float(value[f"variable_max_stiffness.{of}"]) for of in ("translational", "rotational")]
+    clamped = [min(k, most[i // 3]) for i, k in enumerate(stiffness)]
+    if clamped != stiffness:
+        line(f"variable_max_stiffness: task.k_* are clamped to {most[0]:g} and {most[1]:g}, as in CRISP")
+    stiffness = clamped
+    if any(d <= 0.0 for d in damping):
+        damping = [-1.0 if d <= 0.0 else d for d in damping]
         if not decoupled:
-            line("task.d_*: -1 is critical for the frame's inertia at each pose, not 2 sqrt(k)")
+            line("task.d_*: 0 and -1 are critical for the frame's inertia at each pose, not 2 sqrt(k)")
     if not value["limit_error"]:
         clip = [_FREE] * 6
         line("limit_error: false: errors are clipped at 1e6 only")
@@ -172,12 +207,12 @@ def _posture(value: Mapping[str, Any], joints: Sequence[str], line: Callable[[st
     if projector == "kinematic" and value["use_operational_space"]:
         projector = "dynamic"
         line("nullspace.projector_type: kinematic counts as dynamic, because use_operational_space is true")
-    if damping >= 0.0 and any(weight != 1.0 for weight in weights):
+    if damping > 0.0 and any(weight != 1.0 for weight in weights):
         line("nullspace.weights: they scale the stiffness of the posture, not its damping")
     line("nullspace.max_tau: bounds the effort before the projection, so that it never moves the frame")
     return {
         "nullspace_stiffness": stiffness or [float(value["nullspace.stiffness"])],
-        "nullspace_damping": -1.0 if damping < 0.0 else damping,
+        "nullspace_damping": -1.0 if damping <= 0.0 else damping,
         "nullspace_projector": projector,
         "nullspace_max_effort": float(value["nullspace.max_tau"]),
     }
@@ -197,14 +232,10 @@ def _compensation(
         line("use_friction: false: friction of the description is not compensated")
         return {**found, "friction": [0.0], "damping": [0.0]}
     parts = [tuple(map(float, value[f"friction.fp{k}"])) for k in (1, 2, 3)]
-    if (
-        not parts[0]
-        or len({len(part) for part in parts}) > 1
-        or len(parts[0]) != (len(joints) or len(parts[0]))
-    ):
+    if len({len(part) for part in parts}) > 1 or len(parts[0]) != (len(joints) or len(parts[0])):
         raise ParameterError(
             f"parameters 'friction.fp1' to 'fp3' have {', '.join(str(len(part)) for part in parts)} values;"
-            f" with use_friction each needs one per joint"
+            " with use_friction each needs one per joint"
         )
     # fp1 (1 / (1 + exp(-fp2 (v + fp3))) - 1 / (1 + exp(-fp2 fp3))), far from v = 0
     at_rest = [
@@ -219,21 +250,50 @@ def _compensation(
     }
 
 
-def _report(value: Mapping[str, Any], rate: float, line: Callable[[str], None]) -> None:
-    """Lines for what other means here replace."""
+def _limits(value: Mapping[str, Any], rate: float, line: Callable[[str], None]) -> dict[str, Any]:
+    """Rate of the efforts, and the springs at position limits."""
+    found: dict[str, Any] = {}
     if value["limit_torques"]:
-        each = f", {value['max_delta_tau'] * rate:g} N·m/s at {rate:g} Hz" if rate > 0.0 else ""
+        if not value["max_delta_tau"] > 0.0:
+            raise ParameterError(
+                f"parameter 'max_delta_tau' is {value['max_delta_tau']:g}; it must be above 0"
+            )
+        each = value["max_delta_tau"] * (rate or _RATE)
+        found["max_effort_rate"] = [each]
         line(
-            f"max_delta_tau: {value['max_delta_tau']:g} N·m per cycle{each}: not applied; max_effort_step"
-            " bounds steps, and efforts blend over model_change_time"
+            f"max_delta_tau: {value['max_delta_tau']:g} N·m per cycle is max_effort_rate: [{each:g}] N·m/s at"
+            f" {rate or _RATE:g} Hz"
         )
+    if value["joint_limit_repulsion.enabled"]:
+        found["limit_repulsion_range"] = float(value["joint_limit_repulsion.safe_range"])
+        found["limit_repulsion_effort"] = float(value["joint_limit_repulsion.max_torque"])
+        line("joint_limit_repulsion: the springs at position limits are damped, and joints are braked there")
+    return found
+
+
+_RATE = 1000.0
+
+
+def _report(value: Mapping[str, Any], line: Callable[[str], None]) -> None:
+    """Lines for what other means here replace."""
     line(
         f"filter.target_pose: {value['filter.target_pose']:g}: targets are smoothed by their times, and go"
         " within the limits of speed and acceleration"
     )
+    given = ", ".join(
+        f"{name.removeprefix('filter.')} {value[name]:g}" for name in _FILTERS if value[name] < 1.0
+    )
+    if given:
+        line(f"filter.*: {given}: not applied, because filters delay the loop; efforts are bounded and blend")
     line(
         f"nullspace.regularization: {value['nullspace.regularization']:g}: the projection is limited at"
         " singular poses"
     )
+    line(
+        f"operational_space_regularization: {value['operational_space_regularization']:g}: the inertia of a"
+        " direction is limited where it is 100 times the mean"
+    )
+    if value["enable_introspection"]:
+        line("enable_introspection: no effect; ~/controller_state and the topics report instead")
     if value["base_frame"]:
         line(f"base_frame: poses are in the root frame of the arm, which must be {value['base_frame']}")

@@ -51,6 +51,15 @@ class ImpedanceParameters:
         maximum=1e6,
     )
 
+    max_effort_rate: tuple[float, ...] = parameter(
+        (),
+        "Maximum rate of each joint's effort in the modes joint_impedance and cartesian_impedance, but in a"
+        " stop: one per joint or one for all; 0 or empty: none",
+        unit="N·m/s or N/s",
+        minimum=0.0,
+        maximum=1e9,
+    )
+
     def __post_init__(self) -> None:
         validate(self)
         for name in ("joint_stiffness", "joint_damping", "joint_error_clip"):
@@ -70,7 +79,9 @@ class ImpedanceParameters:
         """
         fields = {"stiffness": self.joint_stiffness, "damping": self.joint_damping}
         fields["error_clip"] = self.joint_error_clip
-        return {name: per_joint(value, chain.joint_names, f"joint_{name}") for name, value in fields.items()}
+        found = {name: per_joint(value, chain.joint_names, f"joint_{name}") for name, value in fields.items()}
+        rates = per_joint(self.max_effort_rate or (0.0,), chain.joint_names, "max_effort_rate")
+        return {**found, "effort_rates": np.where(rates > 0.0, rates, np.inf)}
 
     def equivalent_gains(self, chain: KinematicChain, arm: EffortModel) -> tuple[Array, Array]:
         """Gains (n,) on accelerations, [1/s²] and [1/s], as fast as the impedance at any pose.

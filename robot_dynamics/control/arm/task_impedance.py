@@ -111,6 +111,21 @@ class TaskImpedanceParameters:
         choices=tuple(PROJECTORS),
     )
 
+    limit_repulsion_range: float = parameter(
+        0.0,
+        "Distance from a joint's position limit from which a spring pushes it back in the mode"
+        " cartesian_impedance; 0: none",
+        unit="rad or m",
+        minimum=0.0,
+        maximum=1.0,
+    )
+    limit_repulsion_effort: float = parameter(
+        5.0,
+        "Effort of that spring at the limit",
+        unit="N·m or N",
+        minimum=0.0,
+        maximum=1e6,
+    )
     wrench_timeout: float = parameter(
         0.5,
         "Time after the last wrench on ~/target_wrench at which it ends, in the mode cartesian_impedance",
@@ -145,7 +160,8 @@ class TaskImpedanceParameters:
         """Every parameter of the law."""
         springs = (self.cartesian_axes, *(getattr(self, name) for name in _LISTS), self.operational_space)
         posture = self.nullspace_stiffness, self.nullspace_damping, self.nullspace_max_effort
-        return (*springs, *posture, self.nullspace_projector)
+        limits = self.limit_repulsion_range, self.limit_repulsion_effort
+        return (*springs, *posture, self.nullspace_projector, *limits)
 
     def task(self, chain: KinematicChain, links: EffortModel, held: Array | None = None) -> Task:
         """The law for the core.
@@ -184,6 +200,7 @@ class TaskImpedanceParameters:
             setattr(value, name.removeprefix("cartesian_"), list(six(name, getattr(self, name))))
         value.posture_stiffness = kept
         value.posture_damping, value.posture_effort = self.nullspace_damping, self.nullspace_max_effort
+        value.limit_range, value.limit_effort = self.limit_repulsion_range, self.limit_repulsion_effort
         value.axes = AXES.index(self.cartesian_axes)
         value.projector = [*PROJECTORS].index(self.nullspace_projector)
         value.decoupled = self.operational_space
@@ -279,6 +296,13 @@ class TaskImpedanceParameters:
         """
         if reason := self._unstable_springs(chain, arm, links, period, delay):
             return reason
+        if self.limit_repulsion_range > 0.0:
+            mobility = max(float(np.diag(np.linalg.inv(mass)).max()) for _, mass in poses(chain, arm))
+            kp = self.limit_repulsion_effort / self.limit_repulsion_range * mobility
+            share = TooFast.of((kp, 2.0 * np.sqrt(kp)), True, period, delay).share if kp > 0.0 else np.inf
+            if share < 1.0:
+                effort = np.array([self.limit_repulsion_effort])
+                return at_most("limit_repulsion_effort", effort, share * effort, period)
         both = self.task_gains(chain, arm, links)
         too_fast = TooFast.of(both, self.nullspace_damping < 0.0, period, delay)
         name = "nullspace_damping" if too_fast.damping else "nullspace_stiffness"

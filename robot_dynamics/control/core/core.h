@@ -186,6 +186,8 @@ typedef struct rd_task {
     const double *posture_stiffness; /* (n) [N m/rad or N/m] */
     double posture_damping;       /* of each joint; below 0: critical [N m s/rad or N s/m] */
     double posture_effort;        /* of each joint at most [N m or N] */
+    double limit_range;           /* from a position limit, in which a spring pushes the joint back; 0: none [rad or m] */
+    double limit_effort;          /* of that spring at the limit [N m or N] */
     int32_t axes;                 /* enum rd_task_axes */
     int32_t projector;            /* enum rd_projector */
     int32_t decoupled;            /* whether springs act on accelerations, by the operational-space inertia */
@@ -222,6 +224,7 @@ typedef struct rd_settings {
     const double *ki, *settled;   /* (n) of an arm: gain of the disturbance estimate [1/s^3]; errors that it leaves */
     const double *stiffness, *damping, *error_clip; /* (n) of the mode RD_JOINT_IMPEDANCE; damping below 0: critical
                                      [N m/rad or N/m, N m s/rad or N s/m, rad or m] */
+    const double *effort_rates;   /* (n) of modes that yield, infinite where there is none; NULL: none [N m/s or N/s] */
     const struct rd_task *task;   /* of the mode RD_CARTESIAN_IMPEDANCE, and of RD_HAND_GUIDING along axes; else NULL */
     const double *guide_speed;    /* (n) of the mode RD_HAND_GUIDING at most [rad/s or m/s] */
     const double *guide_limits;   /* (2 n) lowest, then highest positions of the mode [rad or m] */

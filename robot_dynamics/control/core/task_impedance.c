@@ -304,6 +304,20 @@ static void damp(rd_core *core, const rd_task *task, const double w[AXES][AXES],
     }
 }
 
+/* The spring that pushes a joint back from a position limit, with critical damping that comes as the spring does. */
+static double pushed_back(const rd_core *core, const rd_settings *s, int j, double mass)
+{
+    const rd_task *task = s->task;
+    const double q = core->state.position[j], near = task->limit_range;
+    if (!(near > 0.0)) {
+        return 0.0;
+    }
+    const double low = fmin(fmax((near - (q - s->position_limits[j])) / near, 0.0), 1.0);
+    const double high = fmin(fmax((near - (s->position_limits[core->n + j] - q)) / near, 0.0), 1.0);
+    const double damping = 2.0 * sqrt(task->limit_effort / near * mass) * fmax(low, high);
+    return task->limit_effort * (low - high) - damping * core->state.velocity[j];
+}
+
 int rd_cartesian_impedance(rd_core *core, const rd_settings *s, const rd_motion *ahead, double half, double *effort)
 {
     static const double EVEN[AXES] = {1.0, 1.0, 1.0, LEVER, LEVER, LEVER};
@@ -336,7 +350,7 @@ int rd_cartesian_impedance(rd_core *core, const rd_settings *s, const rd_motion 
         const double k = task->posture_stiffness[j];
         const double d = task->posture_damping < 0.0 ? 2.0 * sqrt(k * mass[j * n + j]) : task->posture_damping;
         const double pull = soft * (soft * k * (r->position[j] - q[j]) + d * (r->velocity[j] - qd[j]));
-        effort[j] += mass[j * n + j] * rd_braking_at_wall(core, s, j);
+        effort[j] += mass[j * n + j] * rd_braking_at_wall(core, s, j) + pushed_back(core, s, j, mass[j * n + j]);
         posture[j] = fmin(fmax(pull, -task->posture_effort), task->posture_effort);
     }
     pose_error(here, there, e);

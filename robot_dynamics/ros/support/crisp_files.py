@@ -25,7 +25,8 @@ def take_crisp(node: Node) -> tuple[str, ...]:
     if not crisp.is_crisp(list(given)):
         return ()
     own = {name: given[name].value for name in list(given) if crisp.is_its_own(name)}
-    found = crisp.translate(own)
+    period = given["control_period"].value if "control_period" in given else 0.0
+    found = crisp.translate(own, 1.0 / period if period > 0.0 else 0.0)
     for name in own:
         del given[name]
     driver = given["driver"].value if "driver" in given else ""
