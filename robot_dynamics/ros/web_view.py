@@ -88,7 +88,11 @@ class WebView(Node):
         self._reset = self.create_client(Trigger, f"{settings.simulator}/reset")
         self._reset_fault = self.create_client(Trigger, f"{controller}/reset_fault")
         self._tuning = ControllerParameters(
-            self, controller, self._show_parameters, lambda text: self._page.notices.refuse("wish", text)
+            self,
+            controller,
+            self._show_parameters,
+            lambda text: self._page.notices.refuse("wish", text),
+            lambda text: self._page.notices.say("wish", text, "info", MEMORY),
         )
         self.create_subscription(Log, "/rosout", self._on_log, qos.TRAJECTORY)
         server.on_client_connect(self._on_visitor)

@@ -16,7 +16,7 @@ from robot_dynamics.inputs.files import is_regular
 from robot_dynamics.model.chain import JointKind, KinematicChain
 from robot_dynamics.model.expand import expand_xacro, is_xacro
 from robot_dynamics.model.load import load_urdf
-from robot_dynamics.model.selection import ready_position, select_chain
+from robot_dynamics.model.selection import ChainSelection, ready_position, select_chain
 from robot_dynamics.model.urdf import RobotTree, parse_urdf
 from robot_dynamics.model.urdf.gate import kinematics_only, read_source
 from robot_dynamics.spatial import Array
@@ -34,8 +34,8 @@ class ArmOptions:
     """Chain of the robot and its load.
 
     Attributes:
-        root, tip: links; None for the robot's root and for the tip that ``load_urdf`` chooses, or, of several
-            limbs, the end of the one with the most joints.
+        root, tip: links; None for the robot's root and for the tip that ``load_urdf`` chooses. Of several
+            limbs all are taken, or, where their masses cannot be used, the one with the most joints.
         locked: positions at which joints are held [rad or m].
         payload: at the tip, or at every tip [kg].
         gravity: (3,) in the root frame [m/s²].
@@ -108,13 +108,26 @@ def arm_subject(text: str, options: ArmOptions) -> ArmSubject:
         ModelError: the description cannot be used at all; the message names the link or joint.
     """
     tree, notes = _tree(text)
-    text = text if not notes else without_masses(text)
     chosen = select_chain(tree, options.root, options.tip, options.locked, options.tips)
+    if not chosen.others:
+        return _subject(text, tree, options, chosen, notes)
+    ends = (chosen.tip, *chosen.others)
+    whole = select_chain(tree, options.root, None, options.locked, ends)
+    note = f"the robot has several limbs; --tip chooses one: {_named(ends)}"
+    subject = _subject(text, tree, options, whole, [*notes, note])
+    if not subject.kinematic or _masses_are_out(notes):
+        return subject
+    # One limb without usable masses takes the torques from all.
+    note = f"the robot has several limbs; --tip chooses another, --tips all of them: {_named(chosen.others)}"
+    return _subject(text, tree, options, chosen, [*notes, note])
+
+
+def _subject(
+    text: str, tree: RobotTree, options: ArmOptions, chosen: ChainSelection, notes: list[str]
+) -> ArmSubject:
+    """The subject of a chain that has been selected; ``notes`` begin with the reason to leave masses out."""
+    text = without_masses(text) if _masses_are_out(notes) else text
     locked = {**chosen.locked, **options.locked}
-    if chosen.others:
-        notes.append(
-            f"the robot has several limbs: --tip chooses another, --tips all of them: {_named(chosen.others)}"
-        )
     if chosen.held:
         notes.append(f"locked beside the chain: {_named(chosen.held)}")
     chain, kinematic = _chain(text, options, chosen.tips, locked, notes)
@@ -195,7 +208,7 @@ def _chain(
             warnings.simplefilter("ignore", ModelWarning)
             return load_urdf(description, options.root, None, dict(locked), tips)
 
-    without = bool(notes) and notes[0].startswith(KINEMATIC)
+    without = _masses_are_out(notes)
     try:
         chain = load(text)
     except ModelError as error:
@@ -211,6 +224,10 @@ def _chain(
 
 
 KINEMATIC = "moved without masses"
+
+
+def _masses_are_out(notes: Sequence[str]) -> bool:
+    return bool(notes) and notes[0].startswith(KINEMATIC)
 
 
 def _moved_kinematically(reason: str) -> str:

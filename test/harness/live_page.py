@@ -79,6 +79,34 @@ class Page:
             f"the slider {name} does not take {value}",
         )
 
+    def field(self, name):
+        """The field of a text or a choice."""
+        row = f"//label[.='{name}']/ancestor::*[.//input][1]//input"
+        return self.peer.wait_until(
+            lambda: next(iter(self.driver.find_elements("xpath", f"({row})[1]")), None),
+            f"there is no field {name}",
+        )
+
+    def write(self, name, text):
+        from selenium.webdriver.common.keys import Keys
+
+        self.field(name).send_keys(Keys.CONTROL, "a")
+        self.field(name).send_keys(text)
+        self.peer.wait_until(lambda: self.field(name).get_attribute("value") == text, f"{name} is not {text}")
+
+    def choose(self, name, value):
+        """Take one of a field's choices."""
+
+        def chosen():
+            option = f"//*[@role='option'][normalize-space()='{value}']"
+            if not self.driver.find_elements("xpath", option):
+                self.field(name).click()
+            for found in self.driver.find_elements("xpath", option):
+                self.driver.execute_script("arguments[0].click()", found)
+            return self.field(name).get_attribute("value") == value
+
+        self.peer.wait_until(chosen, f"{name} does not become {value}")
+
     def open(self, tab):
         """Show a tab of the controls."""
         self.driver.find_element("xpath", f"//*[@role='tab'][normalize-space()='{tab}']").click()

@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 from chromium import chromium, pixels
 from live_page import Page, newest, web_view
+from rcl_interfaces.srv import GetParameters
+from rclpy.parameter import parameter_value_to_python
 from ros_harness import UNSUPERVISED, NodeProcess, peer_with
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
@@ -20,6 +22,7 @@ pytestmark = pytest.mark.ros
 
 PUMA = resource("urdf/puma560.urdf").read_text()
 HOLD = "//button[starts-with(normalize-space(), 'hold')]"
+CONTROLLER = "computed_torque_controller"
 NAMES = [f"joint{i}" for i in range(1, 7)]
 START = np.array([0.2, -0.8, 0.6, 0.0, 0.5, 0.0])
 
@@ -31,12 +34,12 @@ def live(browser):
     start = {"initial_joints": NAMES, "initial_positions": START.tolist()}
     view, address = web_view(robot_description=PUMA, update_rate=10.0)
     control = {**common, **UNSUPERVISED}
-    nodes = NodeProcess("simulator", {**common, **start}), NodeProcess("computed_torque_controller", control)
+    nodes = NodeProcess("simulator", {**common, **start}), NodeProcess(CONTROLLER, control)
     with peer_with(*nodes, view) as peer:
         states, references = [], []
         peer.node.create_subscription(JointState, "joint_states", states.append, qos.STATE_SUBSCRIPTION)
         peer.node.create_subscription(
-            JointState, "computed_torque_controller/reference", references.append, qos.STATE_SUBSCRIPTION
+            JointState, f"{CONTROLLER}/reference", references.append, qos.STATE_SUBSCRIPTION
         )
         peer.wait_until(lambda: states and references, "simulator and controller do not talk")
         page = Page(peer, browser, address)
@@ -112,6 +115,57 @@ def test_sliders_and_send_move_the_arm(live):
     )
 
 
+def test_mode_gains_and_payload_are_applied_and_refused_ones_go_back(live):
+    def values(*names):
+        request = GetParameters.Request(names=names)
+        answer = live.peer.call(GetParameters, f"{CONTROLLER}/get_parameters", request)
+        return [parameter_value_to_python(value) for value in answer.values]
+
+    mode, (gain, *_), _ = before = values("mode", "kp", "payload_mass")
+    live.open("Controller")
+    assert live.field("mode").get_attribute("value") == mode
+    live.choose("mode", "pd")
+    live.write("kp", f"{gain + 10.0:g}")
+    live.write("payload_mass", "0.5")
+    live.press("apply")
+    live.wait_for_notice("set: mode, kp, payload_mass")
+    assert values("mode", "kp", "payload_mass") == ["pd", [gain + 10.0], 0.5]
+    live.write("payload_mass", "-1")
+    live.press("apply")
+    live.wait_for_notice("not set: ")
+    live.peer.wait_until(
+        lambda: live.field("payload_mass").get_attribute("value") == "0.5", "what was refused stays"
+    )
+    live.press("dismiss")
+    for name, value in zip(("mode", "kp", "payload_mass"), before, strict=True):
+        assert live.peer.set_parameter(CONTROLLER, name, value).successful
+    live.peer.wait_until(
+        lambda: live.field("mode").get_attribute("value") == mode, "the page does not follow the controller"
+    )
+    live.open("Move")
+
+
+def test_a_protective_stop_is_said_and_reset_on_the_page(live):
+    """A following error that no motion keeps stops the arm."""
+    for name, value in (("max_following_error", [1e-7] * 6), ("supervision", "enforce")):
+        assert live.peer.set_parameter(CONTROLLER, name, value).successful
+    live.type("joint1", 0.3)
+    live.press("send")
+    live.wait_for_notice("protective stop")
+    live.press("send")
+    live.wait_for_notice("a protective stop is in force")
+    for name, value in (("max_following_error", [0.0]), *UNSUPERVISED.items()):
+        assert live.peer.set_parameter(CONTROLLER, name, value).successful
+    live.open("Controller")
+    live.press("reset fault")
+    live.wait_for_notice("reset_fault: ")
+    live.open("Move")
+    live.type("joint1", live.position()[0] + 0.2)
+    live.press("send")
+    live.wait_for_notice("sent: ")
+    live.press("current pose")
+
+
 def test_hold_stops_a_move(live):
     live.type("joint1", -1.5)
     live.type("duration", 15.0)
@@ -153,9 +207,7 @@ def test_a_click_on_a_link_pushes_it_and_the_page_shows_what_the_joints_feel(liv
     from selenium.webdriver.common.action_chains import ActionChains
 
     felt = []
-    live.peer.node.create_subscription(
-        JointState, "computed_torque_controller/external_torque", felt.append, qos.LOCKSTEP
-    )
+    live.peer.node.create_subscription(JointState, f"{CONTROLLER}/external_torque", felt.append, qos.LOCKSTEP)
     live.open("Touch")
     live.check("push here")
     live.type("push [N]", 100.0)

@@ -157,6 +157,25 @@ def test_coulomb_friction_that_would_move_a_light_joint_behind_it_is_left_out():
         assert (subject.chain.driving_joint(0).friction == 0.0) is left_out
 
 
+def test_all_limbs_move_without_a_tip_and_one_where_another_has_no_mass():
+    other = (
+        '<link name="weight"><inertial><origin xyz="0 0 -0.5"/><mass value="1"/>'
+        '<inertia ixx="1e-3" iyy="1e-3" izz="1e-3" ixy="0" ixz="0" iyz="0"/></inertial></link>'
+        '<joint name="swing2" type="revolute"><parent link="base"/><child link="weight"/><axis xyz="0 1 0"/>'
+        '<limit lower="-1" upper="1" effort="50" velocity="2"/></joint></robot>'
+    )
+    text = pendulum(500.0).replace("</robot>", other)
+    subject = arm_subject(text, ArmOptions())
+    assert subject.chain.joint_names == ("swing", "swing2") and not subject.kinematic
+    assert subject.chain_parameters()["tips"] == ["bob", "weight"]
+    assert any("several limbs; --tip chooses one: bob, weight" in note for note in subject.notes)
+    assert arm_subject(text, ArmOptions(tip="weight")).chain.joint_names == ("swing2",)
+    massless = re.sub(r'(name="weight">).*?</inertial>', r"\1", text)
+    subject = arm_subject(massless, ArmOptions())
+    assert subject.chain.joint_names == ("swing",) and not subject.kinematic
+    assert any("several limbs; --tip chooses another" in note for note in subject.notes)
+
+
 def test_limits_that_leave_no_range_are_left_out_and_said():
     text = re.sub(r'lower="[^"]*" upper="[^"]*"', 'lower="0" upper="0"', pendulum(500.0))
     assert 'lower="0"' in text

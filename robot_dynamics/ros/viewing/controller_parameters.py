@@ -48,6 +48,7 @@ class ControllerParameters:
         controller: name of the other node.
         show: called with the parameters when they have changed; empty when the controller is gone.
         refuse: called with the reason why a parameter was not set.
+        confirm: called with the names of the parameters that were set.
     """
 
     def __init__(
@@ -56,9 +57,10 @@ class ControllerParameters:
         controller: str,
         show: Callable[[Sequence[ParameterText]], None],
         refuse: Callable[[str], None],
+        confirm: Callable[[str], None],
     ) -> None:
         self._client = AsyncParameterClient(node, controller)
-        self._show, self._refuse = show, refuse
+        self._show, self._refuse, self._confirm = show, refuse, confirm
         self._descriptions: dict[str, Any] = {}
         self._values: dict[str, Any] = {}
         self._shown: tuple[ParameterText, ...] = ()
@@ -91,7 +93,10 @@ class ControllerParameters:
         if not self._client.services_are_ready():
             self._refuse("not set: the controller does not answer")
             return
-        self._client.set_parameters_atomically(parameters, callback=self._on_set)
+        names = ", ".join(texts)
+        self._client.set_parameters_atomically(
+            parameters, callback=lambda future: self._on_set(names, future)
+        )
 
     def _parameter(self, name: str, text: str) -> Parameter:
         known = self._values[name]
@@ -145,9 +150,11 @@ class ControllerParameters:
             self._shown = settings
             self._show(settings)
 
-    def _on_set(self, future: Any) -> None:
+    def _on_set(self, names: str, future: Any) -> None:
         result = future.result().result
-        if not result.successful:
+        if result.successful:
+            self._confirm(f"set: {names}")
+        else:
             self._refuse(f"not set: {result.reason}")
         self._shown = ()  # what was typed is replaced by what the controller has
         self._due = 0.0
