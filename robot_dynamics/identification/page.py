@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -13,11 +13,8 @@ from robot_dynamics.identification.plausibility import implausibilities
 from robot_dynamics.identification.result import Comparison, Identification
 from robot_dynamics.model.chain import JointKind
 from robot_dynamics.report.pages import Bar, rendered
-from robot_dynamics.report.plots import legend_below, panels, picture
+from robot_dynamics.report.plots import blank_figure, legend_below, panels, picture
 from robot_dynamics.spatial import Array
-
-if TYPE_CHECKING:
-    pass
 
 WELL_KNOWN = 0.02
 """Relative error of the efforts over the workspace below which a log is good enough."""
@@ -25,6 +22,8 @@ BELIEVABLE = 0.1
 """Standard deviation of a parameter that is believed, as a share of its value."""
 SMALL_RANGE = 0.5
 """Share of a joint's range below which more of it is worth a run."""
+POOR = 0.3
+"""Relative error of a joint's efforts from which the drawing shows it red."""
 _DOTS = 4000
 
 _UNITS = {
@@ -41,6 +40,7 @@ _UNITS = {
 def page(found: Identification) -> str:
     """The report as HTML without anything from outside."""
     summary = found.summary()
+    doubts = implausibilities(found)
     runs = [("Learned from", run) for run in found.learn] + [
         ("Validated with", run) for run in found.validate
     ]
@@ -48,12 +48,13 @@ def page(found: Identification) -> str:
         "identification/page.html.j2",
         title=f"Identification of {found.chain.name}",
         summary=f"Mounted tool: {found.tool}." if found.tool else "",
-        doubts=implausibilities(found),
-        verdict=_verdict(summary),
+        doubts=doubts,
+        verdict="This result is implausible." if doubts else _verdict(summary),
         findings=list(_findings(found, summary)),
         advice=list(_advice(found, summary)),
         held_out=summary.get("held_out") or "the runs to validate with",
         bars=_bars(found, summary),
+        drawing=[_drawing(found, summary)],
         joints=_joints(found, summary),
         drives=_drives(found, summary),
         friction=_friction_pictures(found),
@@ -135,6 +136,42 @@ def _bars(found: Identification, summary: dict[str, Any]) -> list[Bar]:
         unit = "N" if joint.kind is JointKind.PRISMATIC else "N·m"
         bars.append(Bar.of(shown(name), largest, joint.limits.effort or np.inf, unit))
     return bars
+
+
+def _drawing(found: Identification, summary: dict[str, Any]) -> dict[str, str]:
+    """The arm where its positions were on average; its joints from green to red by the error that is left."""
+    chain = found.chain
+    places = chain.link_poses(
+        np.array([np.mean(summary["tested"][n]["position"]) for n in chain.joint_names])
+    )
+    figure = blank_figure(4.6, 3.9, "")
+    axes: Any = figure.add_subplot(projection="3d")
+    origins = np.array([np.zeros(3), *(place[:3, 3] for place in places)])
+    for at, carrier in zip(origins[1:], chain.carriers, strict=True):
+        axes.plot(*np.array([origins[carrier + 1], at]).T, color="#57606a", lw=3.0)
+    for tip in chain.tips:
+        end = (places[tip.joint] @ tip.transform)[:3, 3]
+        axes.plot(*np.array([origins[tip.joint + 1], end]).T, color="#57606a", lw=3.0)
+    for joint, at in zip(chain.joints, origins[1:], strict=True):
+        name = chain.joint_names[joint.coordinate]
+        error = summary["joint_error"][name]
+        known = error is not None and np.isfinite(error)
+        color = _shade(min(1.0, error / POOR)) if known else "#8c959f"
+        axes.plot(*at, "o", color=color, ms=9.0, mec="#1b1f24")
+        axes.text(*at, f"  {name}".replace("$", ""), fontsize=7)
+    middle, half = 0.5 * (origins.max(axis=0) + origins.min(axis=0)), 0.55 * np.ptp(origins, axis=0).max()
+    for set_limits, center in zip((axes.set_xlim, axes.set_ylim, axes.set_zlim), middle, strict=True):
+        set_limits(center - half, center + half)
+    axes.set_box_aspect((1.0, 1.0, 1.0), zoom=0.9)
+    for set_label, letter in zip((axes.set_xlabel, axes.set_ylabel, axes.set_zlabel), "xyz", strict=True):
+        set_label(f"{letter} [m]", fontsize=8)
+    axes.tick_params(labelsize=7)
+    return picture(figure, f"Joints by their error, green for none, red from {100.0 * POOR:g} %")
+
+
+def _shade(share: float) -> tuple[float, float, float]:
+    """Colour from green by yellow to red, of 0 to 1."""
+    return (min(1.0, 2.0 * share), min(1.0, 2.0 - 2.0 * share), 0.15)
 
 
 def _joints(found: Identification, summary: dict[str, Any]) -> dict[str, Any]:

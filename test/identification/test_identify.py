@@ -185,7 +185,7 @@ def test_pinocchio_gives_the_same_efforts_from_the_files(robot, request, puma, t
     text = " ".join(page.split())
     percents = [100.0 * result.summary()["error"][key] for key in ("validate", "prior")]
     verdict = f"missed by {percents[0]:.2f} %; the description misses {percents[1]:.2f} %"
-    places = [text.index(words) for words in (verdict, "What to record next", "<h2>Friction</h2>")]
+    places = [text.index(words) for words in (verdict, "What to do next", "<h2>Friction</h2>")]
     assert places == sorted(places)
     assert "Better than the description: joint1, joint2" in text
     assert ("none seen" in text) == (robot == "curved")
