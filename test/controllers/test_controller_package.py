@@ -24,7 +24,7 @@ from robot_dynamics.control.arm.parameters import ArmParameters
 from robot_dynamics.control.arm.payload import PayloadParameters
 from robot_dynamics.control.core.library import MODES, doubles, ffi
 from robot_dynamics.control.protocol import Phase
-from robot_dynamics.controllers.description import with_simulated_hardware
+from robot_dynamics.controllers.description import System, with_simulated_hardware
 from robot_dynamics.controllers.parameters import (
     ABSENT,
     FollowingParameters,
@@ -783,8 +783,8 @@ def test_the_simulated_arm_begins_within_its_limits(tmp_path):
 
 def test_marks_of_writing_direction_are_references_in_the_copy():
     told = '<robot name="a\u202eb"><!-- \u2066 --><ros2_control name="mine"/></robot>'
-    copy = with_simulated_hardware(told.encode(), {}, "none")
+    copy = with_simulated_hardware(told.encode(), [System("arm", "none", {})])
     assert copy == '<robot name="a&#x202e;b"><!-- &#x2066; --><ros2_control name="mine"/></robot>'
-    added = with_simulated_hardware(b"<robot></robot>", {"j\u202e": -0.07}, "none")
+    added = with_simulated_hardware(b"<robot></robot>", [System("arm", "none", {"j\u202e": -0.07})])
     assert '<joint name="j&#x202e;">' in added
     assert '<state_interface name="position"><param name="initial_value">-0.07</param>' in added
