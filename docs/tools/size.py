@@ -25,7 +25,7 @@ C = (".c", ".h", ".cpp", ".hpp")
 CODE = (*PYTHON, *C)
 GENERATED = re.compile(r"generated[^\n]*do not (edit|modify)", re.IGNORECASE)
 _PLACE = re.compile(r"@[A-Z_]+@")
-"""What a template leaves open."""
+"""An open place of a template."""
 _C_COMMENT = re.compile(r'("(?:\\.|[^"\\])*"|\'(?:\\.|[^\'\\])*\')|/\*.*?\*/|//[^\n]*', re.DOTALL)
 _LAYOUT = {
     tokenize.COMMENT,

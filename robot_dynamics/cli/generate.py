@@ -183,7 +183,6 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _write_controllers(arguments: argparse.Namespace, chain: KinematicChain, text: bytes, source: str) -> int:
     """Write the ros2_control package of one robot."""
-    _refuse_other_outputs(arguments)
 
     def member(name: str) -> list[Member]:
         robot = GeneratedRobot(
@@ -219,7 +218,6 @@ def _write_cell(arguments: argparse.Namespace) -> int:
         raise ParameterError(
             f"{shown(arguments.urdf)} names robots, which makes a package: add --ros2-control"
         )
-    _refuse_other_outputs(arguments)
     of_one = (
         "root",
         "tip",
@@ -243,6 +241,7 @@ def _write_cell(arguments: argparse.Namespace) -> int:
 
 def _write_package(arguments: argparse.Namespace, members: Callable[[str], Sequence[Member]]) -> int:
     """Write the package of the robots that ``members`` makes for its name."""
+    _refuse_other_outputs(arguments)
     output = Path(arguments.output)
     name = arguments.name or output.resolve().name
     given = {} if arguments.maintainer is None else {"maintainer": maintainer(arguments.maintainer)}

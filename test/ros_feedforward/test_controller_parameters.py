@@ -26,7 +26,7 @@ def test_a_controller_that_blends_gets_the_plan_from_now_on():
         )
 
         def begun(message):
-            """How long before its first moving point it begins [s]."""
+            """Time from its begin to its first moving point [s]."""
             moving = np.abs(column(message, "velocities")).max(axis=1) > 1e-9
             return times(message)[max(0, int(np.argmax(moving)) - 1)]
 

@@ -210,9 +210,8 @@ double rd_known_ratio(const rd_core *core, int joint)
 
 /* What is too fast and gets faster has more inertia than its model, or bears a load that its feedback is too weak for: its
  * gains rise from state to state until it slows down, as far as half of the model's inertia, or what is known of it, stays
- * stable. `excess` is the speed
- * of a joint beyond what it should have, `least` the share of the limit from which on it counts, and `stands` the latency at
- * which the gains are no longer stable [s]. */
+ * stable. `excess` is the speed of a joint beyond what it should have, `least` the share of the limit from which on it
+ * counts, and `stands` the latency at which the gains are no longer stable [s]. */
 static void stiffen(rd_core *core, const rd_settings *s, int j, double excess, double least, double stands)
 {
     const int faster = excess > fmax(least * s->velocity_limits[j], core->led[j]);
@@ -220,8 +219,8 @@ static void stiffen(rd_core *core, const rd_settings *s, int j, double excess, d
     for (int i = 0; i < RD_PACE_RECENT; ++i) {
         longest = fmax(longest, core->pace.recent[i]);
     }
-    const double half = TWICE / rd_known_ratio(core, j) * 0.5 * longest, delay = TWICE / rd_known_ratio(core, j) * delay_of(s);
-    const double most = longest > 0.0 ? fmax(1.0, stands / (half + delay)) : 1.0;
+    const double lightness = TWICE / rd_known_ratio(core, j), half = lightness * 0.5 * longest;
+    const double most = longest > 0.0 ? fmax(1.0, stands / (half + lightness * delay_of(s))) : 1.0;
     /* Gains in force have shown that the robot stands them: a delay that is declared later lowers none. */
     const double kept = longest > 0.0 ? fmax(1.0, stands / half) : 1.0;
     core->led[j] = excess;
@@ -293,14 +292,14 @@ void rd_soften(rd_core *core)
     const rd_settings *s = core->settings;
     const double share = core->pace.share;
     const int whole = share >= 1.0, j = whole ? 0 : weakest(s, core->n);
-    const double least = latency_of(s->kp[j], s->kv[j]);
+    const double least = latency_of(s->kp[j], s->kv[j]), latency = TWICE * (0.5 * core->period + delay_of(s));
     if (!s->platform) {
         stiffen_stop(core, s);
     }
     for (int i = 0; i < core->n; ++i) {
         const double own = whole ? INFINITY : latency_of(s->kp[i], s->kv[i]);
         const double stands = s->platform || !isfinite(own) ? share : fmin(1.0, share * own / least);
-        const double ratio = rd_known_ratio(core, i), latency = TWICE * (0.5 * core->period + delay_of(s));
+        const double ratio = rd_known_ratio(core, i);
         const double light = ratio < 1.0 ? ratio * latency_of(s->kp[i], s->kv[i]) / latency : 1.0;
         const double left = fmin(core->swung[i], fmin(stands, light));
         const double before = core->softness[i], now = left < 1.0 || rd_follows_nothing(core) ? left : core->stiffened[i];

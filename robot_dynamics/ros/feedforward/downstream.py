@@ -20,8 +20,8 @@ PERIOD = 0.5
 """Steady seconds between two looks at whether the controller is there."""
 
 
-class ControllerParameters:
-    """Those of the controller behind a topic, read from its node and followed while they change.
+class DownstreamParameters:
+    """Parameters of the controller behind a topic, read from its node and followed while they change.
 
     Attributes:
         replaces: whether it blends a new trajectory into the active one, and takes past stamps as now.

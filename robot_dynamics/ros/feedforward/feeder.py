@@ -23,7 +23,7 @@ from robot_dynamics.ros.control import controller_state
 from robot_dynamics.ros.control.native.raw_trajectory import RawTrajectory
 from robot_dynamics.ros.control.planner import Head, Planner, PlanRequest
 from robot_dynamics.ros.control.session import StateClock
-from robot_dynamics.ros.feedforward.downstream import ControllerParameters
+from robot_dynamics.ros.feedforward.downstream import DownstreamParameters
 from robot_dynamics.ros.feedforward.messages import FilledTrajectory, hold_message
 from robot_dynamics.ros.feedforward.state_watch import StateWatch
 from robot_dynamics.ros.support import parameters, qos
@@ -136,7 +136,7 @@ class Feeder:
         self._reported: tuple[Array, float] | None = None
         self._planner: Planner[Follower] = Planner(node, self, lockstep=False)
         self._out = qos.publisher(node, JointTrajectory, f"{downstream}/joint_trajectory", qos.TRAJECTORY)
-        self._controller = ControllerParameters(node, str(self._out.topic_name))
+        self._controller = DownstreamParameters(node, str(self._out.topic_name))
         self._stands_later = False
         qos.subscription(node, JointState, "joint_states", self._on_state, qos.STATE_SUBSCRIPTION)
         if controller_state.AVAILABLE:
