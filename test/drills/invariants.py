@@ -172,7 +172,7 @@ def _judge_numbers(one: Seen, promise: Promise, verdict: Verdict) -> None:
         verdict.effort = max(verdict.effort, share)
         if share > 1.0 + 1e-12:
             verdict.broken.append(f"{one.topic}: {one.values} is beyond the limits {promise.limits}")
-        if min(one.values) < promise.least:
+        if min(one.values, default=math.inf) < promise.least:
             verdict.broken.append(f"{one.topic}: {one.values} is below {promise.least}")
 
 

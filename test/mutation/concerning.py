@@ -38,6 +38,7 @@ CORE = (
     "test/control/test_core.py",
     "test/control/test_effort_steps.py",
     "test/control/test_loop_drill.py",
+    "test/control",
 )
 
 CONCERNING: dict[str, tuple[str, ...]] = {
@@ -65,6 +66,7 @@ CONCERNING: dict[str, tuple[str, ...]] = {
         "test/control/test_stewart_loads.py",
         "test/control/test_stewart_motion_base.py",
         "test/control/test_loop_drill.py",
+        "test/control",
     ),
     "control/stewart": (
         "test/control/test_stewart_controller.py",
