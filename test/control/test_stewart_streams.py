@@ -7,12 +7,13 @@ import re
 
 import numpy as np
 import pytest
-from motion_base import mix, motion_base
+from motion_base import mix, motion_base, platform_mappings
 
 from robot_dynamics import stewart
 from robot_dynamics.cli.main import main
 from robot_dynamics.control.smoothing import NEEDED
 from robot_dynamics.control.stewart.controller import StewartController
+from robot_dynamics.control.stewart.envelope import STROKE_MARGIN
 from robot_dynamics.control.stewart.operating_modes import OperatingMode
 from robot_dynamics.control.stewart.parameters import StewartParameters
 from robot_dynamics.control.stewart.stream import PoseSample
@@ -20,6 +21,7 @@ from robot_dynamics.control.stewart.trajectory import PoseWaypoint
 from robot_dynamics.errors import TrajectoryError
 from robot_dynamics.resources import resource
 from robot_dynamics.simulation.stewart import StewartPlant
+from robot_dynamics.stewart.kinematics import leg_geometry
 from robot_dynamics.stewart.orientation import rotation_from_vector
 
 PERIOD = 0.004
@@ -303,3 +305,23 @@ def test_check_predicts_what_the_limits_leave_of_a_stream(tmp_path, capsys):
         at += PERIOD
     assert predicted == pytest.approx(1e3 * worst, rel=0.25)
     assert predicted > 5.0
+
+
+@pytest.mark.long
+def test_a_stream_that_ends_towards_an_end_stop_keeps_its_distance():
+    """A find of the sweep ``operators``: each step began its stop anew, and a leg came to its end stop."""
+    game = Game(stewart.load(platform_mappings()["platform_25_kg"]))
+    game.stream(0.6, lambda _: (0.0, 0.0, 0.0))
+    begun = game.time
+
+    def down(time):
+        since = max(time - begun, 0.0)
+        way = 0.4 * (since - 0.2 * (1.0 - np.exp(-since / 0.2)))
+        return 0.5 * way, 0.0, -way
+
+    references = game.stream(0.6, down) + game.rest(0.3)
+    machine = game.platform.machine
+    ends = np.array([[leg.limits.shortest, leg.limits.longest] for leg in machine.legs])
+    lengths = [leg_geometry(machine, one.position, one.rotation).lengths for one in references]
+    gap = np.abs(ends - np.array(lengths)[:, :, None]).min() / (ends[0, 1] - ends[0, 0])
+    assert STROKE_MARGIN - 1e-6 < gap < 0.01

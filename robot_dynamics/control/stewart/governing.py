@@ -9,11 +9,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from robot_dynamics.control.core.plans import Plans
 from robot_dynamics.control.core.snapshot import PHASES, VERDICTS, Snapshot
 from robot_dynamics.control.protocol import Planned
 from robot_dynamics.control.stewart.governed_motion import GovernedMotion, StreamGoal
-from robot_dynamics.control.stewart.reference_governor import GovernedReference, ReferenceGovernor
+from robot_dynamics.control.stewart.reference_governor import GovernedPlan, GovernedReference
 from robot_dynamics.control.stewart.segments import segments_with_stop
 from robot_dynamics.errors import TrajectoryError
 from robot_dynamics.stewart import Motion
@@ -34,6 +36,8 @@ STREAM_STEP = 0.005
 """Interval between two segments of a stream [s]."""
 STEP = 0.01
 """Interval between two segments of other motions [s]."""
+NEAR = 1e-4
+"""A reference is on a plan that is nearer, in place [m] and twist [m/s, rad/s]."""
 ATTEMPTS = 5
 """Maximum number of first segments that are not taken."""
 
@@ -53,6 +57,7 @@ class Governing:
     def __init__(self, plans: Plans[Motion], snapshot: Snapshot) -> None:
         self._plans, self._snapshot = plans, snapshot
         self.motion: GovernedMotion | None = None
+        self._plan: GovernedPlan | None = None
         self.elsewhere = False
         self._lead = LEAD
         self._epoch = self._number = self._judged = self._attempts = 0
@@ -77,12 +82,25 @@ class Governing:
             TrajectoryError: the core does not follow it.
         """
         self.motion, self._interval, self._attempts = motion, self.step, 0
+        motion.governor.plan = self._carried(motion.governor.reference)
         reason = self._try()
         while reason and self._attempts < ATTEMPTS:
             reason = self._try()
         if reason:
             self.motion = None
             raise TrajectoryError(reason)
+
+    def _carried(self, here: GovernedReference) -> GovernedPlan | None:
+        """Plan of the motion before, where the core follows it and a reference is on it."""
+        plan = self._plan
+        if plan is None or self._snapshot.read().current != self._number:
+            return None
+        there = plan.at(here.time)
+        near = (
+            np.abs(there.position - here.position).max() < NEAR
+            and np.abs(there.twist - here.twist).max() < NEAR
+        )
+        return plan if near else None
 
     def _try(self) -> str:
         """Hand over the first segment; the reason where it is void already."""
@@ -160,19 +178,14 @@ class Governing:
         # Poses that had come by then have been taken meanwhile.
         if motion.goal.reached(governor, self._seen):
             motion.end = departs
-        stop_time = self._stop_time(governor, free)
-        segments = segments_with_stop(governor.reference, free, stop_time)
+        plan = self._plan = governor.plan
+        assert plan is not None
+        segments = segments_with_stop(plan)
         reason = self._plans.accept(Planned(segments, epoch), continues, at_once=True)
         self._number = self._plans.last
         worked = float(self._snapshot.read().time) - self._at
         self._lead = min(max(self._lead, MARGIN * worked), MOST_LEAD)
         return reason
-
-    @staticmethod
-    def _stop_time(governor: ReferenceGovernor, free: float) -> float:
-        """Duration of the stop that the governor has found safe after its present step [s]."""
-        after = governor.reference.at(governor.reference.time + free)
-        return max(float(governor.pace.stop_time(after.twist)), free) if after.twist.any() else 0.0
 
     def _judge(self) -> None:
         """Lengthen the lead where the last segment came late."""

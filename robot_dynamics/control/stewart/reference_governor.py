@@ -2,13 +2,13 @@
 
 In each step the governor takes the acceleration that brings the reference to its target as fast as the pace
 allows, or, where that is not safe (see ``envelope``), the nearest one that is on the line between it and a
-stop. The stop itself was found safe a step before.
+stop. Where none of these is safe, the plan that was found safe a step before is carried on to its own end.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Protocol
 
@@ -30,6 +30,8 @@ ATTEMPTS = 10
 """Steps in a row that find no way, after which there is none."""
 BRAKING = 0.6
 """Share of the acceleration with which the approach to a target is planned."""
+SHORTEST = 1e-3
+"""Shortest part of a plan that is carried on [s]."""
 STANDS = 1e-9
 """A reference with a smaller twist and acceleration stands [m/s or rad/s, m/s² or rad/s²]."""
 ARRIVED = (1e-6, 1e-5)
@@ -133,6 +135,40 @@ class GovernedReference:
         return PoseTarget(self.position, self.rotation, self.twist, self.acceleration).motion
 
 
+@dataclass(frozen=True)
+class GovernedPlan:
+    """A reference with its acceleration for a while, and then a stop straight on.
+
+    Attributes:
+        reference: to begin with.
+        free: duration of its acceleration [s].
+        stop_time: duration of the stop; 0: rest after ``free`` [s].
+    """
+
+    reference: GovernedReference
+    free: float
+    stop_time: float
+
+    def at(self, time: float) -> GovernedReference:
+        """The reference from a moment on [s]."""
+        stop = self.reference.time + self.free
+        if time <= stop:
+            return self.reference.at(time)
+        after = self.reference.at(stop)
+        if time < stop + self.stop_time:
+            return after.accelerated(-after.twist / self.stop_time).at(time)
+        place = after.accelerated(np.zeros(6)).at(stop + 0.5 * self.stop_time)
+        return replace(place, time=time, twist=np.zeros(6))
+
+    def carried_on(self, here: GovernedReference) -> GovernedPlan:
+        """The rest of the plan, from the place where it is found to be; its end stays."""
+        left = self.reference.time + self.free - here.time
+        if left > SHORTEST:
+            return GovernedPlan(here.accelerated(self.reference.acceleration), left, self.stop_time)
+        stop_time = max(self.stop_time + min(left, 0.0), SHORTEST)
+        return GovernedPlan(here.accelerated(-here.twist / stop_time), 0.0, stop_time)
+
+
 class ReferenceGovernor:
     """Brings a reference to a target.
 
@@ -145,6 +181,7 @@ class ReferenceGovernor:
     Attributes:
         envelope: limits of references.
         reference: the present one.
+        plan: the last step, and the stop that was found safe after it; None: there has been no step.
         limited: whether the last step was less than what was wanted.
         stuck: whether it stands where no step is safe, e.g. driven beyond its limits.
         jerk: (6,) maximum rate of change of the wanted acceleration; stops are not limited by it.
@@ -161,6 +198,7 @@ class ReferenceGovernor:
         self.envelope = envelope
         self.pace = pace
         self.reference = start
+        self.plan: GovernedPlan | None = None
         self.limited = False
         self.confined = False
         self.quickness = 0.02
@@ -168,6 +206,7 @@ class ReferenceGovernor:
         self.jerk = np.full(6, np.inf)
         self._before = (np.inf, np.zeros(6))
         self.stuck = False
+        self._stops = False
         self._blocked = 0
 
     def advance(
@@ -183,7 +222,12 @@ class ReferenceGovernor:
         """
         step = min(max(time - self.reference.time if step is None else step, 1e-4), 0.1)
         free = max(free, step)
-        here = self.reference.at(time)
+        plan = self.plan
+        led = plan is None or plan.reference is not self.reference
+        here = self.reference.at(time) if plan is None or led else plan.at(time)
+        if plan is not None and self._stops and target is None:
+            self._take(plan.carried_on(here))
+            return self.reference
         stop = -here.twist / max(float(self.pace.stop_time(here.twist)), free)
         wanted = stop if target is None else self._eased(time, self._wanted(here, target, step))
         asked, confined = target, target if self.confined else None
@@ -197,11 +241,20 @@ class ReferenceGovernor:
             tried = self._alternatives(here, wanted, stop, target, step)
             safe, _ = self._safe(here, tried, free)
             chosen, self.limited = tried[int(np.argmax(safe))] if safe.any() else stop, True
-        self._look_for_a_way(here, target, chosen)
-        self._before = (time, chosen)
+        if plan is not None and not safe.any():
+            self._take(plan.carried_on(here))
+        else:
+            after = here.accelerated(chosen).at(time + free).twist
+            stop_time = max(float(self.pace.stop_time(after)), free) if after.any() else 0.0
+            self._take(GovernedPlan(here.accelerated(chosen), free, stop_time))
+        self._stops = target is None
+        self._look_for_a_way(here, target, self.reference.acceleration)
+        self._before = (time, self.reference.acceleration)
         self._note(here, asked)
-        self.reference = here.accelerated(chosen)
         return self.reference
+
+    def _take(self, plan: GovernedPlan) -> None:
+        self.plan, self.reference = plan, plan.reference
 
     def _note(self, here: GovernedReference, asked: PoseTarget | None) -> None:
         """Keep the target from which the reference was farthest."""

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from robot_dynamics.control.spline import hermite_spline
-from robot_dynamics.control.stewart.reference_governor import GovernedReference
+from robot_dynamics.control.stewart.reference_governor import GovernedPlan, GovernedReference
 from robot_dynamics.control.stewart.trajectory import PoseTrajectory
 from robot_dynamics.spatial import Array
 from robot_dynamics.stewart.orientation import angle_motion, roll_pitch_yaw
@@ -37,21 +37,16 @@ def segments_along(references: Sequence[GovernedReference]) -> PoseTrajectory:
     return PoseTrajectory(hermite_spline(times, begins, ends))
 
 
-def segments_with_stop(reference: GovernedReference, free: float, stop_time: float) -> PoseTrajectory:
-    """Trajectory of a reference with its acceleration for a while, and then a stop straight on.
-
-    Args:
-        reference: to begin with.
-        free: how long its acceleration lasts [s].
-        stop_time: how long the stop takes; 0: no stop but rest [s].
-    """
-    after = reference.at(reference.time + free)
-    if stop_time <= 0.0:
+def segments_with_stop(plan: GovernedPlan) -> PoseTrajectory:
+    """Trajectory of a reference with its acceleration for a while, and then a stop straight on."""
+    reference = plan.reference
+    after = reference.at(reference.time + plan.free)
+    if plan.stop_time <= 0.0:
         return segments_along([reference, after])
-    slowing = after.accelerated(-after.twist / stop_time)
-    count = max(1, math.ceil(stop_time / LONGEST - 1e-9))
-    stops = [slowing.at(after.time + stop_time * k / count) for k in range(count + 1)]
-    return segments_along([reference, *stops] if free > 0.0 else stops)
+    slowing = after.accelerated(-after.twist / plan.stop_time)
+    count = max(1, math.ceil(plan.stop_time / LONGEST - 1e-9))
+    stops = [slowing.at(after.time + plan.stop_time * k / count) for k in range(count + 1)]
+    return segments_along([reference, *stops] if plan.free > 0.0 else stops)
 
 
 def _coordinates(places: Array, twists: Array, accelerations: Array) -> Array:
