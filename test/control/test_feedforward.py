@@ -386,3 +386,12 @@ def test_a_stop_stays_on_the_path_and_brakes_no_harder_than_it_may(deceleration)
     # An arm that is not where it should be is held where it is.
     made.observe(np.array([2.0, 0.0]), start + 0.1)
     assert made.brake(start + 0.1) is None
+
+
+def test_limits_that_do_not_carry_the_arm_are_refused_and_those_before_stay():
+    made = feeder(max_effort=(2.0 * WEIGHT,))
+    made.effort(0.0)
+    made.effort(0.001)
+    with pytest.raises(ParameterError, match=r"needs .* to hold the arm at rest here, but its limit is"):
+        made.check(settings(max_effort=(1e-300,)))
+    assert made.effort_limits.tolist() == [2.0 * WEIGHT]

@@ -67,9 +67,6 @@ class _Core(ArmController):
     def _accelerations(self) -> Array:
         return np.full(self.chain.dof, np.inf)  # the rules alone have limits
 
-    def _check_weight(self, dynamics: EffortModel) -> None:
-        """No model is refused: another controller carries the arm, too."""
-
     def moving(self, time: float) -> bool:
         """True if a trajectory is followed at ``time`` [s], or begins later."""
         return self._plans.active(time) is not None or self._plans.waits(time)
@@ -124,9 +121,9 @@ class Feedforward:
         self, chain: KinematicChain, dynamics: EffortModel, parameters: FeedforwardParameters
     ) -> None:
         self.chain = chain
+        self._core = _Core(chain, dynamics, _core_parameters(parameters))
         self.check(parameters)
         self._parameters = parameters
-        self._core = _Core(chain, dynamics, _core_parameters(parameters))
         self.position: Array | None = None
         self.reported: Array | None = None
         self.epoch = 0
@@ -171,9 +168,9 @@ class Feedforward:
         return self._core.effort_limits
 
     def check(self, candidate: FeedforwardParameters) -> None:
-        """ParameterError when a list does not fit the arm."""
+        """ParameterError when a list does not fit the arm, or efforts within the limits do not carry it."""
         per_joint(candidate.effort_error or (1.0,), self.chain.joint_names, "effort_error")
-        candidate.limits_of(self.chain)
+        self._core.check_parameters(_core_parameters(candidate))
 
     def change_model(self, dynamics: EffortModel) -> None:
         """Use another model of the same arm; the efforts of the moment blend to it."""
