@@ -19,6 +19,7 @@ from robot_dynamics.errors import StoppingError, TrajectoryError
 from robot_dynamics.stewart.kinematics import leg_geometry
 
 MARGIN = 1.05
+TURN = np.array([1.0, 0.0, 0.0, 0.0, 0.0, 0.0])
 
 
 @pytest.fixture(scope="module")
@@ -317,3 +318,21 @@ def test_a_trajectory_that_waits_is_dropped_by_a_change_of_the_mode():
     rig.run(1.2)
     assert rig.control.phase is Phase.HOLDING
     np.testing.assert_allclose(rig.plant.position, place, atol=1e-3)
+
+
+@pytest.mark.parametrize("name", [UR5, "puma560"])
+def test_back_from_gravity_compensation_an_arm_stays_where_it_was_led(name):
+    """A 1 rad trajectory was "reached", or a hand came: then it snapped, a PUMA at twice its limit."""
+    rig = ArmRig(name, mode="gravity_compensation")
+    rig.run(0.1)
+    with pytest.raises(TrajectoryError, match="follows no trajectory"):
+        rig.go(TURN, 2.0)
+    for phase in np.linspace(0.0, np.pi, 1000):
+        rig.plant.reset(rig.home + 0.5 * (1.0 - np.cos(phase)) * TURN, 0.25 * np.pi * np.sin(phase) * TURN)
+        rig.cycle()
+    led, back = rig.column(3)[-1], rig.time
+    rig.control.parameters = replace(rig.control.parameters, mode="computed_torque")
+    rig.run(0.4)
+    assert np.abs(rig.column(3, back) - led).max() < 0.02 * np.abs(led).max()
+    assert rig.share_of_speed(back) < 0.02
+    np.testing.assert_allclose(rig.plant.position, rig.home + TURN, atol=1e-3)

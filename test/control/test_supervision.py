@@ -15,6 +15,7 @@ from robot_dynamics.control.stop_memory import StopState
 from robot_dynamics.control.supervision import RULES
 from robot_dynamics.errors import TrajectoryError
 from robot_dynamics.resources import resource
+from robot_dynamics.simulation.arm import BRAKE
 
 PANDA = (0.0, -0.6, 0.0, -2.0, 0.0, 1.6, 0.5)
 
@@ -50,19 +51,22 @@ def test_a_blocked_arm_stops_and_its_release_moves_nothing():
     np.testing.assert_allclose(loop.plant.position, READY, atol=1e-3)
 
 
-def test_a_blocked_platform_stops_brakes_and_goes_on_by_reset_and_unpark():
-    """A leg jammed: legs at 100 % force, no message."""
+def test_a_leg_that_jams_stops_the_platform_which_goes_on_by_reset_and_unpark():
+    """A leg jammed: tilt of 10.4 degrees, legs at 100 % force, no message; freed, 0.75 of its speed limit."""
     loop = PlatformLoop()
-    loop.braked_by_controller = True
     loop.run(0.1)
     lift(loop, 0.05, 2.0)
     loop.run(0.4)
-    loop.braked_by_controller = False
-    loop.plant.set_brakes(True)
+    built = loop.plant._built
+    built.model.dof_frictionloss[built.slide_rates[0]] = BRAKE
     loop.run(1.5, until=lambda: loop.control.modes.mode is OperatingMode.PROTECTED)
     assert loop.trip.rule in ("pose_error", "following_error") and loop.control.brake
     assert loop.control.modes.stop_state is StopState.PROTECTED
-    loop.braked_by_controller = True
+    _, rotation = loop.plant.platform_pose
+    assert rotation[2, 2] > np.cos(np.radians(4.0))
+    assert np.abs(loop.efforts).max() < 0.2 * loop.platform.machine.legs[0].limits.force
+    stopped = loop.cycle
+    loop.braked_by_controller = True  # which frees the leg
     for refused in (loop.control.unpark(), loop.control.park(), loop.control.unready):
         assert "protective stop" in refused
     assert loop.control.emergency_stop() == "" and loop.control.modes.mode is OperatingMode.PROTECTED
@@ -70,12 +74,25 @@ def test_a_blocked_platform_stops_brakes_and_goes_on_by_reset_and_unpark():
     loop.run(0.1)
     assert loop.control.brake and loop.control.modes.stop_state is StopState.STOPPED
     assert loop.control.unpark() == ""
-    before = loop.cycle
     loop.run(4.0, until=lambda: loop.control.modes.mode is OperatingMode.OPERATIONAL)
     lift(loop, 0.02, 1.0)
     loop.run(1.3)
-    assert (np.abs(loop.velocities[before:]) / loop.limits).max() < 0.1
+    assert (np.abs(loop.velocities[stopped:]) / loop.limits).max() < 0.1
     assert loop.phases[-1] is Phase.HOLDING
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("force", [-8000.0, 8000.0])
+def test_a_wrench_that_is_not_there_ends_on_the_brakes(force):
+    """One message of 8000 N drove a platform of 25 kg to 10 times its legs' speed limits."""
+    loop = PlatformLoop()
+    loop.braked_by_controller = True
+    loop.run(0.1)
+    assert "cut to that" in loop.control.set_wrench([0.0, 0.0, force], [0.0, 0.0, 0.0])
+    loop.run(1.5)
+    assert loop.trip.rule == "pose_error" and loop.control.brake
+    assert loop.share < 0.7 and np.abs(loop.velocities[-1]).max() < 1e-3
+    assert np.abs(loop.positions - loop.positions[0]).max() < 0.05
 
 
 def test_a_remembered_protective_stop_is_latched_again():
@@ -113,13 +130,23 @@ def test_feedforward_away_from_its_reference_stops_with_feedback(robot):
     assert np.abs(loop.velocities[-1]).max() < 0.01
 
 
-def test_gravity_upside_down_ends_within_the_first_motion_and_names_its_causes():
-    """A UR5 moved by 0.67 rad at 2.5 rad/s on activation, without an alarm."""
-    loop = ArmLoop("ur5", READY, gravity=(0.0, 0.0, 9.81))
+@pytest.mark.parametrize("robot", ["arm", "platform"])
+def test_gravity_upside_down_ends_within_the_first_motion_and_names_its_causes(robot):
+    """A UR5 moved by 0.67 rad at 2.5 rad/s on activation, without an alarm; a platform parked upwards."""
+    if robot == "arm":
+        loop = ArmLoop("ur5", READY, gravity=(0.0, 0.0, 9.81))
+    else:
+        machine = yaml.safe_load(resource("config/stewart_demo.yaml").read_text(encoding="utf-8"))
+        loop = PlatformLoop({**machine, "gravity": [0.0, 0.0, 9.81]}, real=machine)
+        loop.braked_by_controller = True
     loop.run(0.1)
-    assert loop.trip.rule.startswith("start_") and loop.trip.time < 0.1
-    for cause in ("gravity", "payload", "mass"):
+    assert loop.trip.latched and loop.trip.time < 0.1
+    for cause in ("gravity", "payload", "mass")[robot == "platform" :]:
         assert cause in loop.line
+    if robot == "platform":
+        assert "protective stop" in loop.control.park()
+        loop.run(1.0, until=lambda: loop.control.brake)
+        assert loop.control.brake and np.abs(loop.positions - loop.positions[0]).max() < 0.08
 
 
 @pytest.mark.parametrize(
@@ -130,6 +157,7 @@ def test_gravity_upside_down_ends_within_the_first_motion_and_names_its_causes()
         ("puma", {"mass_scale": 0.1}, None, 0.06),
         ("panda", {"mass_scale": 3.0}, None, 0.1),
         ("ur5", {"mass_scale": 1.5}, None, 0.1),
+        ("ur5", {"mass_scale": 4.0}, None, 0.2),
         ("ur5", {"mass_scale": 0.5}, None, 0.06),
         ("panda", {"mass_scale": 0.5}, None, 0.08),
         ("ur5", {}, (0.0, 0.0, 9.81), 0.03),
@@ -139,7 +167,7 @@ def test_gravity_upside_down_ends_within_the_first_motion_and_names_its_causes()
 def test_the_effort_that_holds_is_compared_with_the_weight(robot, real, gravity, moved):
     """A Panda with a tenth of its mass reached 2.8 of its limit: the load at the start was overestimated."""
     loop = ArmLoop(robot, PANDA if robot == "panda" else READY, real=real, gravity=gravity)
-    loop.run(2.0)
+    loop.run(3.5 if real.get("mass_scale") == 4.0 else 2.0)
     assert loop.trip.rule == "start_effort" and loop.share < 1.0
     assert np.abs(loop.positions - loop.positions[0]).max() < moved
     assert np.abs(loop.velocities[-1]).max() < 0.02
