@@ -31,7 +31,7 @@ NEEDS = (
     "with your own files",
 )
 # Subcommands that start or reach nodes or pages, or take long.
-LONG = ("view", "run", "record", "excite", "identify", "report", "set", "play")
+LONG = ("view", "run", "record", "excite", "identify", "report", "set", "call", "play")
 LASTING = ("view", "run", "record")
 
 

@@ -33,6 +33,7 @@ COMMANDS = {
     "contacts": "find contacts in recorded motion, by the external efforts of an arm",
     "run": "start a ROS 2 node of this package",
     "set": "set payload, mode, gains and other parameters at every running node of a robot",
+    "call": "call a service such as hold or reset_fault at every running node of a robot",
     "count": "count the operations of every formulation beside the published formulas",
     "generate": "write a customised model as C or Python source",
     "benchmark": "time the generated model beside other libraries",

@@ -187,7 +187,26 @@ def test_one_command_sets_every_node_of_a_robot_or_none(tmp_path, monkeypatch, c
         missing = "payload_mas, or none was found in 5 s; did you mean payload_mass"
         peer.wait_until(lambda: missing in command("payload_mas=1").stderr, "no node has been found")
         modes_gains_and_a_file_of_what_is_in_force(peer, command, tmp_path / "robot.yaml")
+        a_service_by_its_name(peer, capfd)
         refuses_several_robots(peer)
+
+
+def a_service_by_its_name(peer, capfd):
+    """The simulator's reset; what no node has is named with what is near, and a refusal is the exit code."""
+
+    def called(*words):
+        capfd.readouterr()
+        code = main(["call", "--namespace", "left", *words])
+        return code, *capfd.readouterr()
+
+    peer.wait_until(lambda: called("reset")[0] == 0, "reset is not called")
+    code, out, _ = called("reset_fault")
+    assert code == 1 and out.startswith("/left/computed_torque_controller: refused: ")
+    code, _, error = called("rest", "--patience", "2")
+    assert (
+        code == 1
+        and "no node below /left/ has the service rest, looked for 2 s; did you mean reset?" in error
+    )
 
 
 def refuses_several_robots(peer):

@@ -1,10 +1,10 @@
-"""Sets parameters at every node of a robot at once, and reads what its nodes have."""
+"""Sets parameters and calls services at every node of a robot at once, and reads what its nodes have."""
 
 from __future__ import annotations
 
 import time
 from array import array
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
@@ -14,6 +14,7 @@ from rcl_interfaces.srv import GetParameters, ListParameters, SetParametersAtomi
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.parameter import Parameter, parameter_value_to_python
+from std_srvs.srv import Trigger
 
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.ros.models.live_parameters import SHARED
@@ -86,15 +87,61 @@ def set_all_nodes(
             raise RobotDynamicsError(
                 f"no node below {below} has {absent}, or none was found in {patience:g} s{hint}"
             )
-        spaces = sorted({owner.rpartition("/")[0] or "/" for owner in found})
-        if namespace is None and len(spaces) > 1:
-            raise RobotDynamicsError(
-                f"there are several robots: nodes in {', '.join(spaces)} have {', '.join(wanted or names)};"
-                " give --namespace of one, or --all"
-            )
+        spaces = {owner.rpartition("/")[0] or "/" for owner in found}
+        _check_alone(spaces, namespace, ", ".join(wanted or names))
         before = caller.set_all(having, wanted) if wanted else {}
         return LiveSetting(
             having, before, {owner: caller.everything(owner) for owner in found} if report else {}
+        )
+
+
+def call_all_nodes(service: str, namespace: str | None, patience: float) -> dict[str, Trigger.Response]:
+    """Call a service without arguments at every node of a robot that has it; the answers by node.
+
+    Args:
+        service: its name behind the node's.
+        namespace: of the robot; nodes below it count too. None: of the only robot that there is.
+        patience: how long to look for the first node [s].
+
+    Raises:
+        RobotDynamicsError: no node has it, or one does not answer; or there are several robots, and no
+            namespace.
+    """
+    with visiting_node("call") as (node, executor):
+        below = (namespace or "/").rstrip("/") + "/"
+        found: list[str] = []
+        known: set[str] = set()
+        heard = time.monotonic()
+        deadline = heard + patience
+        while time.monotonic() < deadline:
+            triggers = {
+                name
+                for name, kinds in node.get_service_names_and_types()
+                if "std_srvs/srv/Trigger" in kinds and name.startswith(below)
+            }
+            if triggers - known:
+                known |= triggers
+                found = sorted(name for name in known if name.endswith(f"/{service}"))
+                deadline = time.monotonic() + SETTLED if found else deadline
+            executor.spin_once(timeout_sec=0.05)
+        if not found:
+            near = get_close_matches(service, {name.rpartition("/")[2] for name in known}, 1)
+            hint = f"; did you mean {near[0]}?" if near else ""
+            raise RobotDynamicsError(
+                f"no node below {below} has the service {service}, looked for {patience:g} s{hint}"
+            )
+        owners = [name.rpartition("/")[0] for name in found]
+        _check_alone({owner.rpartition("/")[0] or "/" for owner in owners}, namespace, service)
+        caller = _Caller(node, executor)
+        return {owner: caller.call(Trigger, f"{owner}/{service}", Trigger.Request()) for owner in owners}
+
+
+def _check_alone(spaces: Collection[str], namespace: str | None, what: str) -> None:
+    """Refuse to choose among several robots."""
+    if namespace is None and len(spaces) > 1:
+        raise RobotDynamicsError(
+            f"there are several robots: nodes in {', '.join(sorted(spaces))} have {what};"
+            " give --namespace of one, or --all"
         )
 
 
