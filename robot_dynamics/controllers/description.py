@@ -14,6 +14,7 @@ from robot_dynamics.spatial import Array, rpy_from_rotation
 _JOINT = """    <joint name={name}>
 {commands}      <state_interface name="position"><param name="initial_value">{start}</param></state_interface>
       <state_interface name="velocity"><param name="initial_value">0.0</param></state_interface>
+      <state_interface name="effort"/>
     </joint>
 """
 _SYSTEM = """  <ros2_control name={name} type="system">

@@ -43,9 +43,9 @@ _CPP = {bool: "bool", int: "int64_t", float: "double", str: "std::string"}
 
 
 def model_values(
-    chain: KinematicChain, gravity: Array, urdf: bytes, driver: DriverProfile | None
+    chain: KinematicChain, gravity: Array, urdf: bytes, driver: DriverProfile | None, world: Array
 ) -> dict[str, str]:
-    """Values of the placeholders in the headers' templates."""
+    """Values of the placeholders in the headers' templates; a robot may carry its weight in ``world``."""
     joints, tips = [chain.driving_joint(j) for j in range(chain.dof)], [tip.link for tip in chain.tips]
     bodies = {name: link.body for name, link in parse_urdf(urdf).links.items()}
     masses = {name: body.mass for name, body in bodies.items() if body is not None and body.mass > 0.0}
@@ -80,6 +80,7 @@ def model_values(
         "SLIDES": ", ".join(str(int(joint.kind is JointKind.PRISMATIC)) for joint in joints),
         **_friction_values(joints),
         **_friction_left(chain, driver),
+        **_measured_gravity(driver, world),
         "OSCILLATION_SHARE": _number(OSCILLATION_SHARE),
         "SPEED_SHARE": _number(SPEED_SHARE),
         "START_SPEED_SHARE": _number(START_SPEED_SHARE),
@@ -148,6 +149,14 @@ def _friction_left(chain: KinematicChain, driver: DriverProfile | None) -> dict[
     left = whole if driver is None else whole.left(*driver.friction_left(chain.joint_names))
     table = np.stack([getattr(left, field.name) for field in fields(DriveFriction)], axis=1)
     return {"FRICTION_COUNT": str(table.shape[1]), "FRICTION_LEFT": _numbers(table.ravel().tolist())}
+
+
+def _measured_gravity(driver: DriverProfile | None, world: Array) -> dict[str, str]:
+    """C++ of the gravity in measured efforts, where the driver's profile has another one than in commands."""
+    removed = driver is not None and driver.state.gravity == "removed"
+    included = driver is not None and driver.state.gravity == "included" and driver.carries_weight
+    values = [0.0] * 3 if removed else world.tolist()
+    return {"GRAVITY_MEASURED": str(removed or included).lower(), "MEASURED_GRAVITY": _numbers(values)}
 
 
 def _parameter_values(parameters: Sequence[Description]) -> dict[str, str]:

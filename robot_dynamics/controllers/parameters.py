@@ -128,13 +128,14 @@ def descriptions(
         ActuatorParameters,
         *(() if names else (PayloadParameters,)),
     )
-    defaults: dict[str, Any] = {}
+    # The interfaces that are claimed follow from it, and hardware may lack effort states.
+    defaults: dict[str, Any] = {"observed_efforts": "command"}
     if driver is not None:
         defaults["command_interfaces"] = driver.command.interfaces
         if driver.command.drive_loop:
             defaults["mode"] = WITHOUT_FEEDBACK[0]
     known = [
-        replace(about, default=defaults.get(about.name, about.default))
+        _claiming(replace(about, default=defaults.get(about.name, about.default)))
         for cls in classes
         for about in describe(cls)
         if about.name not in ABSENT
@@ -157,6 +158,13 @@ def descriptions(
         read_only=False,
     )
     return [*known, *loads, weight]
+
+
+def _claiming(about: Description) -> Description:
+    if about.name != "observed_efforts":
+        return about
+    text = about.text.partition("; driver")[0]
+    return replace(about, text=text, read_only=True, choices=tuple(c for c in about.choices if c != "driver"))
 
 
 def given_parameters(path: str) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from importlib.resources import files
 from typing import Any
@@ -61,8 +61,10 @@ class GeneratedRobot:
     source: str
     driver: DriverProfile | None = None
     frame: str | None = None
+    _world: Array = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "_world", np.array(self.gravity, dtype=float))
         if self.driver:
             self.driver.check_command()
             for state in ("position", "velocity"):
@@ -147,7 +149,7 @@ class GeneratedRobot:
             "ROBOT": comment(self.chain.name),
             "SOURCE": comment(self.source),
             "MODEL_PARAMETERS": json.dumps(model_parameters())[1:-1],
-            **model_values(self.chain, self.gravity, self.urdf, self.driver),
+            **model_values(self.chain, self.gravity, self.urdf, self.driver, self._world),
         }
         return {"PACKAGE": self.name} | {
             key: value.replace("@PACKAGE@", self.name) for key, value in values.items()

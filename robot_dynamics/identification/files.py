@@ -59,8 +59,10 @@ def write_identified(
 
 def drive_parameters(found: Identification) -> str:
     """Parameters for every node of the package that knows drives, as a ROS 2 parameter file."""
-    threshold = {"contact_threshold": found.contact_threshold()}
-    document = {"/**": {"ros__parameters": {**found.friction(), **threshold, **tested_ranges(found)}}}
+    observer: dict[str, Any] = {"contact_threshold": found.contact_threshold()}
+    if found.treatment is not None and found.treatment.delay.seconds:
+        observer["effort_delay"] = float(f"{found.treatment.delay.seconds:.4g}")
+    document = {"/**": {"ros__parameters": {**found.friction(), **observer, **tested_ranges(found)}}}
     joints = ", ".join(found.chain.joint_names)
     return f"# One value a joint, in the order {joints}\n" + yaml.safe_dump(document, sort_keys=False)
 

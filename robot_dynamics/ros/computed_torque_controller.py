@@ -367,7 +367,9 @@ class ComputedTorqueController(LifecycleNode):
     def warnings(self, controller: ArmController) -> list[str]:
         """Possible faults of the model in use, and the joints that nothing limits."""
         unbounded = unlimited(controller.chain, controller.effort_limits)
-        return list(filter(None, [*self._loader.warnings, unbounded, self._stops.failure]))
+        return list(
+            filter(None, [*self._loader.warnings, unbounded, self._stops.failure, controller.unobserved])
+        )
 
     def describe(self, controller: ArmController) -> Mapping[str, object]:
         """Mode and model, for the diagnostics."""

@@ -188,6 +188,88 @@ def test_the_library_s_observer_is_the_controller_s():
     np.testing.assert_array_equal(gone.effort, 0.0)
 
 
+class Sensed(Pushed):
+    """Its efforts are measured some periods late, or act so late; sensors on the links feel no damping."""
+
+    def __init__(self, *args, late=0, acts=0, links=False, **parameters):
+        super().__init__(*args, **parameters)
+        self.late, self.links_only, self.sent = late, links, []
+        self.measure = self.sense
+        self.disturbance = lambda time, effort: self.sent.append(effort) or self.at(acts)
+
+    def at(self, periods):
+        return self.sent[max(0, len(self.sent) - 1 - periods)] if self.sent else np.zeros(self.chain.dof)
+
+    def sense(self, q, qd):
+        return q, qd, self.at(self.late) - self.links_only * np.array(UR5_FRICTION["damping"]) * qd
+
+
+@pytest.mark.parametrize(("late", "rest"), [(0, {}), (6, {}), (6, {"observed_efforts": "command"})])
+def test_efforts_that_are_measured_late_tell_the_external_ones_as_late(late, rest):
+    """By effort_delay exactly; a sample tells the interval before it, so half a period is in the delay."""
+    period = 0.002
+    delay = {"effort_delay": (late + 0.5) * period}
+    given = {"observed_efforts": "motor", **delay, **rest}
+    loop = Sensed("ur5", READY, late=late, period=period, observer_gain=GAIN, **given)
+    loop.run(0.1)
+    wave(loop, 1.0)
+    loop.run(0.3)
+    loop.push = (4, np.array([30.0, 20.0, 10.0, 1.0, 0.0, 0.0]))
+    loop.run(0.4)
+    found, true = np.array(loop.seen).transpose(1, 0, 2)
+    if "observed_efforts" not in rest:
+        true = 0.5 * (np.roll(true, late, axis=0) + np.roll(true, late + 1, axis=0))
+    assert 5.0 < np.abs(true).max() > 1e3 * np.abs(found - true)[100:].max()
+
+
+def test_positions_that_are_late_wait_for_no_effort():
+    loop = Pushed("ur5", READY, observer_gain=GAIN)
+    loop.run(0.1)
+    wave(loop, 0.6)
+    loop.push = (4, np.array([30.0, 20.0, 10.0, 1.0, 0.0, 0.0]))
+    loop.run(0.6)
+    late, acted = 4, np.vstack([np.zeros(6), loop.efforts[:-1]])
+    observer = MomentumObserver(
+        loop.chain, loop.links, rd.ContactParameters(observer_gain=GAIN, effort_delay=-late * loop.period)
+    )
+    found = [
+        observer.update(time, q, qd, effort).effort
+        for time, q, qd, effort in zip(
+            loop.times[late:], loop.positions, loop.velocities, acted[late:], strict=False
+        )
+    ]
+    true = np.array([felt for _, felt in loop.seen])[: len(found)]
+    assert 5.0 < np.abs(true).max() > 1e3 * np.abs(found - true)[100:].max()
+
+
+@pytest.mark.parametrize("delay", [0.0, 0.012])
+def test_commands_that_act_late_tell_external_efforts_by_the_declared_loop_delay(delay):
+    loop = Sensed("ur5", READY, acts=6, observer_gain=GAIN, loop_delay=delay, kp=(100.0,), kv=(20.0,))
+    loop.run(0.1)
+    wave(loop, 0.8)
+    loop.run(0.8)
+    largest = np.abs([found for found, _ in loop.seen]).max()
+    assert largest < 0.01 if delay else largest > 1.0
+
+
+def test_sensors_on_the_links_know_no_friction_and_without_efforts_nothing_is_observed():
+    real = {"damping": UR5_FRICTION["damping"]}
+    given = {"declared": UR5_FRICTION, "real": real, "effort_delay": 0.001}
+    loop = Sensed("ur5", READY, links=True, observer_gain=GAIN, observed_efforts="link", **given)
+    loop.run(0.1)
+    wave(loop, 0.8)
+    loop.run(0.5)
+    found = np.array([found for found, _ in loop.seen])
+    assert np.abs(found).max() < 0.02
+    np.testing.assert_allclose(loop.control.external.threshold[0], 0.05 * 150.0)
+    assert loop.control.unobserved == ""
+    loop.measure = lambda q, qd: (q, qd, np.full(6, np.nan))
+    loop.step()
+    assert "observed_efforts: command" in loop.control.unobserved
+    assert np.isinf(loop.control.external.threshold).all()
+    assert (loop.control.external.effort == 0.0).all()
+
+
 def test_bad_input_is_refused_by_name():
     chain = ArmLoop("ur5").chain
     q = np.zeros(6)

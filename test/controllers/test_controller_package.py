@@ -371,18 +371,32 @@ def test_efforts_are_those_of_the_node_s_native_loop_to_the_last_bit(replay):
         np.testing.assert_array_equal(reached[k], command.effort)
 
 
-def test_a_contact_stops_the_arm_as_in_the_node(replay):
-    """Something has moved the arm by 0.02 rad and keeps it there: what holds against it is felt."""
+@pytest.mark.parametrize("measured", [False, True])
+def test_a_contact_stops_the_arm_as_in_the_node(replay, measured):
+    """Something has moved the arm by 0.02 rad and keeps it there: what holds against it is felt.
+
+    Or measured efforts, 3 ms late, tell so.
+    """
     times = np.arange(400) * PERIOD
     position = np.tile(0.1 * np.arange(JOINTS), (400, 1))
     velocity, none = np.zeros_like(position), [np.full_like(position, np.nan)] * 3
     velocity[50:90, 1] = 0.5
     position[:, 1] += PERIOD * 1e-9 * np.cumsum(velocity[:, 1])
     parameters = parameters_of("computed_torque", on_contact="hold", contact_threshold=(8.0,))
-    reached = efforts_of(replay, {**parameters, **DRIVES}, times, position, velocity, none, False)
+    _, arm, _ = arm_of(parameters)
+    efforts = np.stack([arm.links.inverse_dynamics(q, 0.0 * q, 0.0 * q) for q in position])
+    if measured:
+        velocity[:], position[:] = 0.0, position[0]
+        efforts = np.tile(efforts[0], (400, 1))
+        efforts[100:, 2] += 60.0
+        parameters |= {"observed_efforts": "motor", "effort_delay": 0.003}
+    lines = [f"measured {' '.join(map(repr, row.tolist()))}" for row in efforts]
+    events = dict(enumerate(lines)) if measured else {}
+    reached = efforts_of(replay, {**parameters, **DRIVES}, times, position, velocity, none, False, events)
     controller = ArmController(*arm_of(parameters))
     commands = [
-        controller.update(1e-9 * float(stamp), position[k], velocity[k]) for k, stamp in enumerate(times)
+        controller.update(1e-9 * float(stamp), position[k], velocity[k], efforts[k] if measured else None)
+        for k, stamp in enumerate(times)
     ]
     np.testing.assert_allclose(reached, [c.effort for c in commands], rtol=1e-12, atol=1e-12)
     assert controller.trip.rule == "contact"

@@ -78,18 +78,35 @@ class Drives:
         return not self.rotor_inertia.any() and self.friction.is_zero
 
 
+@dataclass(frozen=True)
+class MeasuredEfforts:
+    """Meaning of the efforts in joint states.
+
+    Attributes:
+        side: of the gear where they are measured: ``motor``, ``link``, or empty where that is not known.
+        gravity: (3,) whose weight is in them [m/s²]; None: the weight that commands carry.
+        friction: of the joints, compensated by the drive or not.
+    """
+
+    side: str
+    gravity: Array | None
+    friction: DriveFriction
+
+
 class ActuatedArm:
     """The inverse dynamics of the links and of the drives that move them.
 
     Attributes:
         links: the rigid-body model.
         drives: what moves them.
+        measured: meaning of the efforts in joint states.
 
     Args:
         links: the rigid-body model.
         chain: of the arm.
         parameters: of the drives.
         driver: profile of the driver that gets the efforts; the friction that it compensates is left out.
+        gravity: (3,) of the world, where the links may have none because the robot carries its weight [m/s²].
     """
 
     def __init__(
@@ -98,6 +115,7 @@ class ActuatedArm:
         chain: KinematicChain,
         parameters: ActuatorParameters,
         driver: DriverProfile | None = None,
+        gravity: Sequence[float] | None = None,
     ) -> None:
         of_type("chain", chain, KinematicChain)
         of_type("parameters", parameters, ActuatorParameters)
@@ -105,6 +123,12 @@ class ActuatedArm:
             raise WrongTypeError(f"links is {quoted(links)}; it must be a model with inverse_dynamics()")
         self.links = links
         self.drives = parameters.of(chain)
+        side, carried = "", None
+        if driver is not None and driver.state.quantity == "torque" and driver.state.side != "unknown":
+            side = driver.state.side
+            weights = {"removed": np.zeros(3), "included": None if gravity is None else np.array(gravity)}
+            carried = weights.get(driver.state.gravity)
+        self.measured = MeasuredEfforts(side, carried, self.drives.friction)
         if driver is not None:
             left = driver.friction_left(chain.joint_names)
             self.drives = Drives(self.drives.rotor_inertia, self.drives.friction.left(*left))

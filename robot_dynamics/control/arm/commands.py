@@ -21,13 +21,14 @@ from robot_dynamics.control.arm.torque_check import torque_checked
 from robot_dynamics.control.arm.trajectory import ANY_PATH, Reference, Trajectory, plan
 from robot_dynamics.control.brakes import SLIPPING
 from robot_dynamics.control.core.controller import CoreController
-from robot_dynamics.control.core.library import doubles
+from robot_dynamics.control.core.library import doubles, ffi
 from robot_dynamics.control.core.snapshot import PHASES
 from robot_dynamics.control.protocol import LATCHED, Command, Phase, Planned, PlanStart
 from robot_dynamics.control.retiming.following import retimed
 from robot_dynamics.control.stop_memory import StopState
 from robot_dynamics.control.waypoints import Waypoint, WaypointTable, tabulate
 from robot_dynamics.errors import ParameterError, TrajectoryError
+from robot_dynamics.inputs.arrays import measured
 from robot_dynamics.model.chain import KinematicChain
 from robot_dynamics.spatial import Array
 
@@ -64,6 +65,7 @@ class ArmCommands(CoreController[Reference]):
         self._posture = np.zeros(chain.dof)
         self.rest = ArmRest(parameters, parameters.safe_fade_time)
         self._share = self.rest.brakes.fields()
+        self._measures = False
         super().__init__(chain.dof)
 
     # What the controller adds
@@ -241,8 +243,24 @@ class ArmCommands(CoreController[Reference]):
         """See :class:`CoreController`: engage and release brakes."""
         self._look_at_brakes()
 
-    def update(self, time: float, position: Array, velocity: Array) -> Command:
-        """See :class:`CoreController`."""
+    def update(self, time: float, position: Array, velocity: Array, effort: Array | None = None) -> Command:
+        """One control cycle.
+
+        Args:
+            time: of the joint state [s].
+            position: (n,) measured [rad or m].
+            velocity: (n,) measured [rad/s or m/s].
+            effort: (n,) measured, where external efforts are observed from it; None: not measured [N·m or N].
+
+        Raises:
+            StateError: the arm cannot be in this state, or not be controlled there.
+        """
+        if effort is not None or self._measures:
+            self._measures = effort is not None
+            given = (
+                ffi().NULL if effort is None else doubles(measured("effort", effort, self.chain.dof).copy())
+            )
+            self._library.rd_core_measure(self._core, given)
         command = super().update(time, position, velocity)
         self.after_state()
         return command

@@ -9,6 +9,7 @@ import numpy as np
 
 from robot_dynamics.control.arm.actuators import ActuatedArm
 from robot_dynamics.control.core.library import array_at, doubles, ffi, load_core
+from robot_dynamics.control.core.settings import Settings
 from robot_dynamics.dynamics.compiled import CompiledDynamics, compile_dynamics
 from robot_dynamics.errors import BackendError, ModelError, ParameterError, StateError
 from robot_dynamics.inputs.arrays import measured, of_type, real_number
@@ -19,6 +20,10 @@ from robot_dynamics.spatial import Array
 
 REACTIONS = ("off", "report", "hold", "yield", "retreat")
 """Values of ``on_contact``, in the order of the core's enumeration."""
+LONGEST_DELAY = 0.05
+"""Longest delay between efforts and positions [s]."""
+OBSERVED = ("driver", "command", "motor", "link")
+"""Values of ``observed_efforts``."""
 FLOOR_SHARE = 0.05
 """Threshold of the external effort as a share of the effort limit, where none is given."""
 
@@ -42,6 +47,13 @@ class ObserverParameters:
         unit="N·m or N",
         minimum=0.0,
         maximum=1e6,
+    )
+    effort_delay: float = parameter(
+        0.0,
+        "Delay of measured efforts behind the positions, as identify finds it; negative: positions are late",
+        unit="s",
+        minimum=-LONGEST_DELAY,
+        maximum=LONGEST_DELAY,
     )
     friction_drift: float = parameter(
         0.3,
@@ -77,6 +89,13 @@ class ContactParameters(ObserverParameters):
         " function",
         choices=list(REACTIONS),
     )
+    observed_efforts: str = parameter(
+        "driver",
+        "Efforts from which external efforts are observed: the commands, or those of the joint states,"
+        " measured at the motors (friction and rotors in them) or on the links (neither); driver: as its"
+        " profile says, commands where it does not",
+        choices=OBSERVED,
+    )
     retreat_distance: float = parameter(
         0.1,
         "Way of the joint that moves farthest where on_contact is retreat",
@@ -87,6 +106,28 @@ class ContactParameters(ObserverParameters):
 
     def __post_init__(self) -> None:
         validate(self)
+
+    def observed(self, arm: Any) -> Settings | None:
+        """``rd_observed *`` of the efforts in joint states; None where the commands are observed.
+
+        Args:
+            arm: model of the arm; an ``ActuatedArm`` has the meaning of its driver's efforts.
+        """
+        drives = arm if isinstance(arm, ActuatedArm) else None
+        side = self.observed_efforts
+        if side == "driver":
+            side = drives.measured.side if drives is not None else ""
+        if side not in ("motor", "link"):
+            return None
+        kept: dict[str, Any] = {}
+        if drives is not None and drives.measured.gravity is not None:
+            kept["gravity"] = doubles(np.array(drives.measured.gravity, dtype=float))
+        if drives is not None:
+            kept["friction"] = doubles(np.array(drives.measured.friction.matrix, dtype=float))
+        driven = side == "motor" and drives is not None
+        return Settings(
+            ffi().new("rd_observed *", {"delay": self.effort_delay, "driven": driven, **kept}), kept
+        )
 
     def fields(self, chain: KinematicChain, links: Any) -> dict[str, Any]:
         """Fields of ``rd_settings`` for a model's links; empty where external efforts are not observed.
@@ -220,7 +261,8 @@ class MomentumObserver:
         if arm is not None and not arm.drives.ideal:
             drives = {"rotor_inertia": arm.drives.rotor_inertia, "friction": arm.drives.friction.matrix}
             fields |= {name: doubles(np.array(array, dtype=float)) for name, array in drives.items()}
-            fields["driven"] = True
+        driven = arm is not None and not arm.drives.ideal
+        self._about = ffi().new("rd_observed *", {"delay": self.parameters.effort_delay, "driven": driven})
         settings = ffi().new("rd_settings *")
         self._model += 1
         settings.model = self._model
@@ -242,14 +284,15 @@ class MomentumObserver:
         Raises:
             StateError: a wrong shape, or a value that is not finite.
         """
-        given = {"position": position, "velocity": velocity, "effort": effort}
-        for row, (name, value) in zip(self._measured, given.items(), strict=True):
+        state = {"position": position, "velocity": velocity, "effort": effort}
+        for row, (name, value) in zip(self._measured, state.items(), strict=True):
             row[:] = measured(name, value, self.chain.dof)
         if not np.isfinite(self._measured).all():
-            name = list(given)[int(np.argmin(np.isfinite(self._measured).all(axis=1)))]
+            name = list(state)[int(np.argmin(np.isfinite(self._measured).all(axis=1)))]
             raise StateError(f"{name} has a value that is not a finite number")
         time = real_number("time", time)
-        if not self._library.rd_observer_update(self._observer, self._settings, time, *self._inputs):
+        given = (time, *self._inputs, self._about)
+        if not self._library.rd_observer_update(self._observer, self._settings, *given):
             raise StateError("the model has no finite momentum for this state")
         return External(*self._external.reshape(2, -1).copy())
 

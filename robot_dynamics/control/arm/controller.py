@@ -153,7 +153,10 @@ class ArmController(ArmCommands):
             held = parameters.held_axes if mode == guiding.MODE else None
             task = parameters.task(chain, self._links, held)
             settings.value.task = task.value
-        return self._supervised(Settings(settings.value, (settings.kept, kernel, task)))
+        observed = parameters.observed(arm)
+        if observed is not None:
+            settings.value.measured = observed.value
+        return self._supervised(Settings(settings.value, (settings.kept, kernel, task, observed)))
 
     @property
     def _links(self) -> EffortModel:
@@ -281,6 +284,17 @@ class ArmController(ArmCommands):
         """External efforts after the last joint state; thresholds are infinite where none are observed."""
         self._snapshot.read()
         return External(*self._snapshot.telemetry.reshape(2, -1).copy())
+
+    @property
+    def unobserved(self) -> str:
+        """Reason why no external efforts are observed from measured ones; empty where there is none."""
+        measured = self._settings[self._number].value.measured
+        if not measured or not self.phase.controls or np.isfinite(self.external.threshold).any():
+            return ""
+        return (
+            "no external efforts: joint states lack a finite effort of every joint;"
+            " observed_efforts: command observes the commands"
+        )
 
     @property
     def dynamics(self) -> EffortModel:

@@ -232,16 +232,39 @@ static int find_place(rd_core *core, double time, const double *position, const 
     return 1;
 }
 
-/* External efforts from this state and what left since the last one; `broken`: that state is not the one before. */
+/* External efforts from this state and what left since the last one, and from what was measured meanwhile; `broken`: that
+ * state is not the one before. */
 static void observe(rd_core *core, int broken)
 {
-    if (!core->settings->momentum) {
+    const rd_settings *s = core->settings;
+    const rd_observed sent = {
+        .delay = s->rules ? -fmax(s->rules->delay, 0.0) : 0.0, .driven = s->driven,
+    };
+    const double *q = core->state.position, *qd = core->state.velocity;
+    if (!s->momentum) {
         return;
     }
     if (broken || core->braked || !core->has_left) {
         rd_observer_restart(core->observer);
     }
-    rd_observer_update(core->observer, core->settings, core->time, core->state.position, core->state.velocity, core->left);
+    rd_observer_update(core->observer, s, core->time, q, qd, core->left, &sent);
+    if (!s->measured) {
+        return;
+    }
+    if (broken || core->braked) {
+        rd_observer_restart(core->sensed);
+    }
+    rd_observer_update(core->sensed, s, core->time, q, qd, core->measures ? core->acted : NULL, s->measured);
+}
+
+void rd_core_measure(rd_core *core, const double *effort)
+{
+    const int known = effort && rd_all_finite(effort, core->n);
+    for (int j = 0; known && j < core->n; ++j) {
+        core->acted[j] = core->measures ? 0.5 * (core->measured[j] + effort[j]) : effort[j];
+        core->measured[j] = effort[j];
+    }
+    core->measures = known;
 }
 
 /* What rests on brakes, without efforts, stays where they let it be: the reference is there when they let go. */

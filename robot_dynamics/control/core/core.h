@@ -193,6 +193,14 @@ typedef struct rd_task {
     int32_t decoupled;            /* whether springs act on accelerations, by the operational-space inertia */
 } rd_task;
 
+/* Efforts that an observer of external efforts is given. */
+typedef struct rd_observed {
+    double delay;                 /* of the efforts behind the positions; below 0: they act later than they are sent [s] */
+    const double *gravity;        /* (3) that they carry; NULL: that of the settings [m/s^2] */
+    const double *friction;       /* (n, RD_FRICTION_PARAMETERS) that they overcome; NULL: that of the settings */
+    int32_t driven;               /* whether rotors and friction are in them */
+} rd_observed;
+
 /* Model, law and parameters. Never changed once it is handed over; read only while it is in use. */
 typedef struct rd_settings {
     uint64_t number;              /* of the settings: 1, 2, ... in the order in which they are handed over */
@@ -232,6 +240,8 @@ typedef struct rd_settings {
     const double *contact_floor;  /* (n) threshold of the external effort without friction; infinite: none */
     double friction_drift;        /* share of the friction that thresholds leave */
     double observer_gain;         /* of the external efforts; 0: they are not observed [1/s] */
+    const rd_observed *measured;  /* efforts that come with the states, from which external efforts are observed; NULL:
+                                     they are observed from the commands */
     double control_period, state_timeout, safe_fade_time, model_change_time, front_timeout; /* [s] */
     double state_jump, stamp_step; /* [rad or m], [s] */
     double brake_from, brake_fade; /* see brakes; on the core's clock [s] */
@@ -332,6 +342,8 @@ int rd_weight_text(const rd_settings *settings, int n, const double *position, c
 /* The cycle: the command for a state. 0 where the model has no effort for the state: the caller then calls
  * rd_core_lost_states and sends rd_core_safe_command. */
 int rd_core_update(rd_core *core, double time, const double *position, const double *velocity);
+/* The efforts (n) that were measured with the next state; NULL: none were. They matter where rd_settings.measured is. */
+void rd_core_measure(rd_core *core, const double *effort);
 /* Keeps the place fresh while nothing is controlled. */
 void rd_core_observe(rd_core *core, const double *position);
 void rd_core_lost_states(rd_core *core, double age);
@@ -369,9 +381,9 @@ void rd_discontinuity_text(int discontinuity, double size, double more, char *te
 /* The external efforts of an arm; see observer.c. Every core has an observer of its own. NULL without memory. */
 rd_observer *rd_observer_new(int n);
 void rd_observer_free(rd_observer *observer);
-/* Take the state at a time [s], and the efforts (n) that acted since the last one; whether the model has its momentum. */
+/* Take the state at a time [s], and the efforts (n) since the last one, NULL: none; whether the model has its momentum. */
 int rd_observer_update(rd_observer *observer, const rd_settings *settings, double time, const double *position,
-                       const double *velocity, const double *effort);
+                       const double *velocity, const double *effort, const rd_observed *about);
 /* Nothing is known any more. */
 void rd_observer_restart(rd_observer *observer);
 /* External efforts (n), then their thresholds (n), infinite where there is none. */

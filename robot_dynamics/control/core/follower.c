@@ -269,6 +269,7 @@ const double *rd_follower_update(rd_follower *follower, const rd_cycle *cycle)
         && (!cycle->velocity || rd_all_finite(cycle->velocity, n));
     if (seen) {
         take_reference(follower, cycle);
+        rd_core_measure(follower->session->core, cycle->effort);
         rd_loop_state(&follower->loop, cycle->stamp, cycle->steady, cycle->position, cycle->velocity);
     }
     rd_loop_tick(&follower->loop, cycle->steady, cycle->stamp);

@@ -23,6 +23,7 @@ typedef struct {
     int64_t steady;               /* steady time [ns] */
     const double *position;       /* (n) measured; NULL or not finite: no state in this cycle */
     const double *velocity;       /* (n) measured; NULL: estimated from the positions */
+    const double *effort;         /* (n) measured; NULL: none */
     const double *reference[3];   /* position, velocity, acceleration (n); NULL or not finite: no reference. A joint that has
                                    * NaN in all three beside others that have none holds where it is */
     int leads;                    /* the reference is the one for the next period, not for now */

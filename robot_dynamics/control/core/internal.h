@@ -69,21 +69,6 @@ typedef struct {
     int states, warned;
 } rd_rule_state;
 
-/* See observer.c. */
-struct rd_observer {
-    int n, knows, follows;        /* whether a state has been taken, and another one after it */
-    uint64_t model;               /* of the settings then */
-    double time;                  /* [s] */
-    double *external, *threshold; /* (n), one behind the other [N m or N] */
-    double *momentum, *drive;     /* (n) of the last state: p, and beta - g - f */
-    double *borne;                /* (n) what efforts were beyond the model's weight, as smooth as `external` [N m or N] */
-    /* While it learns: pairs, means (n) of the effort before, the effort and what is seen, and their products (n). */
-    int learns, pairs;
-    double *before, *means[3], *with_effort, *with_seen;
-    double *ratio;                /* (n) of the joints' inertia to the model's */
-    double *found[3];             /* (n) scratch */
-};
-
 /* Velocity error of a joint; see oscillation.c. */
 typedef struct {
     double seen, turned;          /* time of the last state, and of the last change of sign [s] */
@@ -229,7 +214,9 @@ struct rd_core {
     int settles;                  /* the safe output of the machine's own has begun */
     rd_trip trip;                 /* of supervision; `latched` is the protective stop in force */
     rd_supervision supervision;
-    rd_observer *observer;
+    rd_observer *observer;        /* of the commands */
+    rd_observer *sensed;          /* of the measured efforts */
+    int measures;                 /* whether efforts were measured with the newest state */
     rd_swing *swings;             /* (n) */
     double *softness;             /* (n) shares of kv in force, and their squares of kp */
     double *overcome;             /* (n) shares of the friction that the law compensates */
@@ -256,6 +243,7 @@ struct rd_core {
     double *hold;                 /* (n) where to stay without a plan */
     double *last_effort, *departing, *difference, *inertia;
     double *effort, *unlimited;   /* (n) the command */
+    double *measured, *acted;     /* (n) measured efforts; their mean since the last state */
     double *sent;                 /* (n) the last command of the law */
     double *left;                 /* (n) what left last, safe outputs too */
     double *unwrapped;            /* (n) measured positions, with whole turns since the first one */
@@ -335,6 +323,11 @@ int rd_joint_impedance(rd_core *core, const rd_settings *settings, const rd_moti
 int rd_cartesian_impedance(rd_core *core, const rd_settings *settings, const rd_motion *ahead, double half_period,
                            double *effort);
 void rd_core_publish(rd_core *core);
+/* External efforts (n) that are reported and that make contacts, then their thresholds (n). */
+static inline const double *rd_external(const rd_core *core)
+{
+    return rd_observer_external(core->settings->measured ? core->sensed : core->observer);
+}
 /* See observer.c: begin or end to learn the joints' inertia; find it from what was learned, with a scale (n) of the
  * efforts; its ratio to the model's, and the external effort at rest that it leaves. */
 void rd_observer_learn(rd_observer *observer, int learns);

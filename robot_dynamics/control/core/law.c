@@ -360,7 +360,7 @@ static void take_load(rd_core *core, double factor)
 /* External efforts and their thresholds. */
 static void report_external(const rd_core *core, double *telemetry)
 {
-    rd_copy(telemetry, rd_observer_external(core->observer), 2 * core->n);
+    rd_copy(telemetry, rd_external(core), 2 * core->n);
 }
 
 static const rd_machine ARM = {

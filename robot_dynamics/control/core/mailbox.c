@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ARRAYS = 51 }; /* of n doubles in a core's store */
+enum { ARRAYS = 53 }; /* of n doubles in a core's store */
 
 _Static_assert(sizeof(rd_snapshot) % sizeof(uint64_t) == 0, "a snapshot is published word by word");
 
@@ -102,7 +102,7 @@ rd_core *rd_core_new(int n, const rd_settings *settings)
     }
     if (!core || !(core->store = calloc((ARRAYS + RD_TASK_ROWS + 6 + each) * each, sizeof(double)))
         || !(core->swings = calloc(each, sizeof *core->swings))
-        || !(core->observer = rd_observer_new(n))
+        || !(core->observer = rd_observer_new(n)) || !(core->sensed = rd_observer_new(n))
         || !(core->machine_state = calloc(1, machine->state_size + 1))
         || !(core->shown = calloc(core->words, sizeof(uint64_t)))
         || !(core->published = calloc(core->words, sizeof *core->published))) {
@@ -122,7 +122,7 @@ rd_core *rd_core_new(int n, const rd_settings *settings)
         &core->disturbance, &core->undisturbed, &core->softness, &core->swung, &core->stiffened, &core->led, &core->overcome,
         &core->supervision.place, &core->supervision.stopped, &core->setpoints.position, &core->setpoints.velocity,
         &core->felt, &core->retreat.way, &core->rejoining.place, &core->rejoining.rate,
-        &core->estimate.place, &core->estimate.velocity, &core->estimate.from,
+        &core->estimate.place, &core->estimate.velocity, &core->estimate.from, &core->measured, &core->acted,
     };
     for (int i = 0; i < ARRAYS; ++i, place += n) {
         *arrays[i] = place;
@@ -159,6 +159,7 @@ void rd_core_free(rd_core *core)
         free(core->store);
         free(core->swings);
         rd_observer_free(core->observer);
+        rd_observer_free(core->sensed);
         free(core->machine_state);
         free(core->shown);
         free(core->published);

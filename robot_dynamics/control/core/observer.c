@@ -15,6 +15,10 @@
  * tells s. The effort of the state before takes the place of the effort, so that the noise of a velocity, which both have,
  * does not count. The load at rest is s r - (1 - s) b with b = tau - g through the same filter.
  *
+ * Efforts and positions have to belong together. Where measured efforts come later than the positions, what the positions
+ * ask for waits; where commands act later than they are sent, the efforts wait. Both are means over the time between two
+ * states, so a delay is a mean over the same time before.
+ *
  * A joint's threshold is a floor and a share of the friction, and all dry friction at standstill, where it may have any
  * value. It passes the same filter, for what friction does about a reversal stays in the residual as long. */
 #include "internal.h"
@@ -23,15 +27,32 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LEARNED_ARRAYS = 5, OBSERVER_ARRAYS = 10 + LEARNED_ARRAYS };
+enum { LEARNED_ARRAYS = 5, OBSERVER_ARRAYS = 13 + LEARNED_ARRAYS, WAITING = 256 };
 static const double LONGEST_INTERVAL = 0.1;     /* between two states; over a longer one nothing is known [s] */
 /* Sum of products of the efforts from which on they tell an inertia, in squares of their scale; ratios that are believed. */
 static const double TELLING = 0.2, LEAST_RATIO = 0.05, LARGEST_RATIO = 4.0;
 
+struct rd_observer {
+    int n, knows, follows;        /* whether a state has been taken, and another one after it */
+    uint64_t model;               /* of the settings then */
+    double time;                  /* [s] */
+    double *external, *threshold; /* (n), one behind the other [N m or N] */
+    double *momentum, *drive;     /* (n) of the last state: p, and beta - g - f */
+    double *borne;                /* (n) what efforts were beyond the model's weight, as smooth as `external` [N m or N] */
+    /* While it learns: pairs, means (n) of the effort before, the effort and what is seen, and their products (n). */
+    int learns, pairs;
+    double *before, *means[3], *with_effort, *with_seen;
+    double *ratio;                /* (n) of the joints' inertia to the model's */
+    double *found[3], *asked, *acting, *limit; /* (n) scratch */
+    /* What waits for a delay: (2 n) values and limits of the last intervals between states, and when each ended [s]. */
+    double delay, *waiting, *ends;
+    int next, kept;               /* place of the next one; how many there are */
+};
+
 rd_observer *rd_observer_new(int n)
 {
     rd_observer *observer = calloc(1, sizeof *observer);
-    double *store = calloc((size_t)(OBSERVER_ARRAYS * n), sizeof *store);
+    double *store = calloc((size_t)((OBSERVER_ARRAYS + 2 * WAITING) * n + WAITING), sizeof *store);
     if (!observer || !store) {
         free(observer);
         free(store);
@@ -42,7 +63,9 @@ rd_observer *rd_observer_new(int n)
         .found = {store + 4 * n, store + 5 * n, store + 6 * n},
         .borne = store + 7 * n, .before = store + 8 * n, .ratio = store + 9 * n,
         .means = {store + 10 * n, store + 11 * n, store + 12 * n},
-        .with_effort = store + 13 * n, .with_seen = store + 14 * n,
+        .with_effort = store + 13 * n, .with_seen = store + 14 * n, .asked = store + 15 * n, .acting = store + 16 * n,
+        .limit = store + 17 * n,
+        .waiting = store + OBSERVER_ARRAYS * n, .ends = store + (OBSERVER_ARRAYS + 2 * WAITING) * n,
     };
     rd_observer_restart(observer);
     rd_observer_learn(observer, 1);
@@ -60,7 +83,7 @@ void rd_observer_free(rd_observer *observer)
 
 void rd_observer_restart(rd_observer *observer)
 {
-    observer->knows = observer->follows = 0;
+    observer->knows = observer->follows = observer->kept = 0;
     for (int j = 0; j < observer->n; ++j) {
         observer->external[j] = observer->borne[j] = 0.0;
         observer->threshold[j] = INFINITY;
@@ -123,9 +146,10 @@ const double *rd_observer_external(const rd_observer *observer)
 }
 
 /* Friction of a joint that is driven by an effort, and the threshold that it leaves. */
-static double friction_of(const rd_settings *s, int j, double velocity, double effort, double *threshold)
+static double friction_of(const rd_settings *s, const double *parameters, int j, double velocity, double effort,
+                          double *threshold)
 {
-    const double *p = s->friction + RD_FRICTION_PARAMETERS * j;
+    const double *p = parameters + RD_FRICTION_PARAMETERS * j;
     const double plain = rd_friction(p, velocity, velocity, 0.0);
     const double slope = rd_friction(p, velocity, velocity, 1.0) - plain; /* per load, with the direction's sign */
     const double load = fabs((effort - plain) / (1.0 + copysign(slope, (effort - plain) * slope)));
@@ -135,13 +159,49 @@ static double friction_of(const rd_settings *s, int j, double velocity, double e
     return plain + slope * load;
 }
 
-int rd_observer_update(rd_observer *o, const rd_settings *s, double time, const double *position,
-                       const double *velocity, const double *effort)
+/* Keep what holds from the state before to this one, and replace it by its mean over as long a time, earlier by a delay;
+ * limits (NULL: none) become as large as they were then. Whether that is known. */
+static int wait(rd_observer *o, double time, double elapsed, double delay, double *values, double *limits)
 {
-    const double *const in[] = {position, velocity, s->gravity, s->payload};
-    const double elapsed = time - o->time;
+    const int n = o->n;
+    const double from = time - delay - elapsed, to = time - delay;
+    double *newest = o->waiting + 2 * n * o->next, end = time, begins = time - elapsed;
+    rd_copy(newest, values, n);
+    rd_copy(newest + n, limits ? limits : values, n);
+    o->ends[o->next] = time;
+    o->kept += o->kept < WAITING;
+    memset(values, 0, sizeof(double) * (size_t)n);
+    for (int back = 0; back < o->kept; ++back) {
+        const int place = (o->next - back + WAITING) % WAITING, before = (place - 1 + WAITING) % WAITING;
+        const double *one = o->waiting + 2 * n * place;
+        /* The oldest has to do for all of what is older than everything that is kept. */
+        const int oldest = back == WAITING - 1;
+        begins = oldest ? fmin(from, end) : back == 0 ? begins : back < o->kept - 1 ? o->ends[before] : INFINITY;
+        const double share = oldest ? (fmin(end, to) - from) / elapsed : (fmin(end, to) - fmax(begins, from)) / elapsed;
+        for (int j = 0; share > 0.0 && j < n; ++j) {
+            values[j] += share * one[j];
+            if (limits) {
+                limits[j] = fmax(limits[j], one[n + j]);
+            }
+        }
+        if (begins <= from) {
+            o->next = (o->next + 1) % WAITING;
+            return 1;
+        }
+        end = begins;
+    }
+    o->next = (o->next + 1) % WAITING;
+    return 0;
+}
+
+int rd_observer_update(rd_observer *o, const rd_settings *s, double time, const double *position,
+                       const double *velocity, const double *effort, const rd_observed *about)
+{
+    const double *const in[] = {position, velocity, about->gravity ? about->gravity : s->gravity, s->payload};
+    const double *friction = about->friction ? about->friction : s->friction;
+    const double elapsed = time - o->time, delay = about->delay;
     double *momentum = o->found[0];
-    if (!s->momentum || !(s->observer_gain > 0.0) || !s->momentum(in, o->found)) {
+    if (!s->momentum || !(s->observer_gain > 0.0) || !effort || !s->momentum(in, o->found)) {
         rd_observer_restart(o);
         return 0;
     }
@@ -150,32 +210,48 @@ int rd_observer_update(rd_observer *o, const rd_settings *s, double time, const 
     }
     /* Another model has another momentum: its step is left out. */
     const double share = o->knows && o->model == s->model ? -expm1(-s->observer_gain * elapsed) : 0.0;
-    const int learns = o->learns && share > 0.0 && o->follows;
-    o->pairs += learns;
+    int known = share > 0.0;
+    if (!known || o->delay != delay) {
+        o->kept = 0;
+        o->delay = delay;
+    }
+    rd_copy(o->acting, effort, o->n);
+    if (known && delay < 0.0) {
+        known = wait(o, time, elapsed, -delay, o->acting, NULL);
+    }
     for (int j = 0; j < o->n; ++j) {
-        double drive = o->found[1][j] - o->found[2][j], threshold = s->contact_floor[j];
-        if (s->driven) {
+        double drive = o->found[1][j] - o->found[2][j];
+        o->limit[j] = s->contact_floor[j];
+        if (about->driven) {
             momentum[j] += s->rotor_inertia[j] * velocity[j];
-            drive -= friction_of(s, j, velocity[j], effort[j], &threshold);
+            drive -= friction_of(s, friction, j, velocity[j], o->acting[j], &o->limit[j]);
         }
-        if (share > 0.0) {
-            const double seen = (momentum[j] - o->momentum[j]) / elapsed - 0.5 * (drive + o->drive[j]) - effort[j];
-            o->external[j] += share * (seen - o->external[j]);
-            o->borne[j] += share * (effort[j] + 0.5 * (drive + o->drive[j]) - o->borne[j]);
-            if (learns) {
-                learn_inertia(o, j, effort[j], seen);
-            }
-            o->before[j] = effort[j];
-        }
-        if (!o->knows || threshold > o->threshold[j]) {
-            o->threshold[j] = threshold;
-        } else {
-            o->threshold[j] += share * (threshold - o->threshold[j]);
-        }
+        o->asked[j] = share > 0.0 ? (momentum[j] - o->momentum[j]) / elapsed - 0.5 * (drive + o->drive[j]) : 0.0;
+        o->borne[j] += known ? share * (o->acting[j] + 0.5 * (drive + o->drive[j]) - o->borne[j]) : 0.0;
         o->drive[j] = drive;
         o->momentum[j] = momentum[j];
     }
-    o->follows = share > 0.0;
+    if (known && delay > 0.0) {
+        known = wait(o, time, elapsed, delay, o->asked, o->limit);
+    }
+    const int learns = o->learns && known && o->follows;
+    o->pairs += learns;
+    for (int j = 0; j < o->n; ++j) {
+        if (known) {
+            const double seen = o->asked[j] - o->acting[j];
+            o->external[j] += share * (seen - o->external[j]);
+            if (learns) {
+                learn_inertia(o, j, o->acting[j], seen);
+            }
+            o->before[j] = o->acting[j];
+        }
+        if (!o->knows || o->limit[j] > o->threshold[j]) {
+            o->threshold[j] = o->limit[j];
+        } else {
+            o->threshold[j] += share * (o->limit[j] - o->threshold[j]);
+        }
+    }
+    o->follows = known;
     o->knows = 1;
     o->time = time;
     o->model = s->model;

@@ -17,7 +17,7 @@ void rd_choose_retreat(rd_core *core, int rule)
     if (rule != RD_CONTACT || s->rules->contact != RD_CONTACT_RETREAT || !s->machine->dynamics) {
         return;
     }
-    const double *external = rd_observer_external(core->observer);
+    const double *external = rd_external(core);
     if (!s->machine->dynamics(core, s, core->state.position, core->zero, core->zero, core->zero, effort)) {
         return;
     }
@@ -68,7 +68,7 @@ static void begin_retreat(rd_core *core)
 /* Whether something pushes against the way by more than a contact's threshold. */
 static int is_blocked(const rd_core *core)
 {
-    const double *external = rd_observer_external(core->observer), *threshold = external + core->n;
+    const double *external = rd_external(core), *threshold = external + core->n;
     for (int j = 0; j < core->n; ++j) {
         if (fabs(external[j]) > threshold[j] && external[j] * core->retreat.way[j] < 0.0) {
             return 1;

@@ -378,7 +378,7 @@ static int watch_weight(rd_core *core, const rd_rules *rules)
 /* An arm that is moved by hand is touched all the time. */
 static int watch_contact(rd_core *core, const rd_rules *rules)
 {
-    const double *external = rd_observer_external(core->observer), *threshold = external + core->n;
+    const double *external = rd_external(core), *threshold = external + core->n;
     reading worst = {.joint = -1};
     if (rules->contact == RD_CONTACT_OFF || rd_follows_nothing(core)) {
         return 0;

@@ -293,7 +293,8 @@ class Host(Generic[C]):
         stamp = sample.nanoseconds
         if not stamp and not self._simulated:
             stamp = self._node.get_clock().now().nanoseconds
-        position = ffi().from_buffer("double[]", sample.position)
-        velocity = ffi().NULL if sample.velocity is None else ffi().from_buffer("double[]", sample.velocity)
-        given = ffi().new("rd_given_state *", [session.handle, stamp, position, velocity])
-        return given, position, velocity, sample
+        values = [
+            ffi().NULL if array is None else ffi().from_buffer("double[]", array)
+            for array in (sample.position, sample.velocity, sample.effort)
+        ]
+        return ffi().new("rd_given_state *", [session.handle, stamp, *values]), values, sample

@@ -105,7 +105,7 @@ class ArmModel:
 
     def actuated(self, drives: ActuatorParameters) -> ActuatedArm:
         """The model with its drives, less the friction that the driver compensates."""
-        return ActuatedArm(self.dynamics, self.chain, drives, self.driver)
+        return ActuatedArm(self.dynamics, self.chain, drives, self.driver, self.gravity)
 
     @property
     def values(self) -> tuple[object, ...]:

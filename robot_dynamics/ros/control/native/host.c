@@ -249,11 +249,13 @@ const rd_given_state *rd_host_read(rd_host *host, const uint8_t *bytes, size_t s
         return NULL;
     }
     const int moves = state.velocity && rd_cdr_pick(state.velocity, messages->places, n, messages->velocity);
+    const int pushes = state.effort && rd_cdr_pick(state.effort, messages->places, n, messages->effort);
     host->given = (rd_given_state){
         .session = session,
         .stamp = state.stamp == 0 && !host->simulated ? read_clock(CLOCK_REALTIME) : state.stamp,
         .position = messages->position,
         .velocity = moves ? messages->velocity : NULL,
+        .effort = pushes ? messages->effort : NULL,
     };
     return &host->given;
 }
@@ -272,6 +274,7 @@ void rd_host_answer(rd_host *host, const rd_given_state *state)
     note_front(host, steady);
     if (host->loop.session == state->session) {
         host->last_stamp = state->stamp;
+        rd_core_measure(host->loop.session->core, state->effort);
         rd_loop_state(&host->loop, state->stamp, steady, state->position, state->velocity);
     }
     recover(host);

@@ -21,7 +21,7 @@ typedef struct rd_host rd_host;
 typedef struct {
     const rd_session *session;    /* for which; NULL: a message without the controller's joints, which asks for nothing */
     int64_t stamp;                /* [ns]; 0 in simulated time: none */
-    const double *position, *velocity; /* (n); no velocity: NULL */
+    const double *position, *velocity, *effort; /* (n); no velocity, no effort: NULL */
 } rd_given_state;
 
 /* What is to be sent: of stamped and of unstamped efforts. */
@@ -85,7 +85,7 @@ struct rd_messages {
     double *offset;                             /* (n) added to the positions of the stamped command */
     rd_names joints;
     uint32_t *places;                           /* (n) of the joints in the message being answered */
-    double *position, *velocity;                /* (n) of the message being answered */
+    double *position, *velocity, *effort;       /* (n) of the message being answered */
     rd_template safe_stamped, safe_command;     /* the watchdog's own */
     double *load, *left, *steps, *limits;       /* (n) with which it takes over, see host.c */
     double *next_load, *safe;                   /* (n) scratch: of the loop, of the watchdog */

@@ -50,7 +50,7 @@ static int copy_names(rd_messages *messages, uint32_t n, const uint32_t *lengths
 rd_messages *rd_messages_new(uint32_t n, const uint32_t *lengths, const char *text, const double *offset)
 {
     rd_messages *messages = calloc(1, sizeof *messages);
-    double *store = calloc(15 * (size_t)n + 1, sizeof(double));
+    double *store = calloc(16 * (size_t)n + 1, sizeof(double));
     if (!messages || !store) {
         free(messages);
         free(store);
@@ -59,7 +59,7 @@ rd_messages *rd_messages_new(uint32_t n, const uint32_t *lengths, const char *te
     double **const arrays[] = {
         &messages->position, &messages->velocity, &messages->offset, &messages->load, &messages->left,
         &messages->steps, &messages->limits, &messages->next_load, &messages->safe,
-        &messages->moving, NULL, &messages->rest, NULL, &messages->range, NULL,
+        &messages->moving, NULL, &messages->rest, NULL, &messages->range, NULL, &messages->effort,
     };
     for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; ++i) {
         if (arrays[i]) {
