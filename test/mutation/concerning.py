@@ -105,12 +105,20 @@ CONCERNING: dict[str, tuple[str, ...]] = {
 
 
 def tests_for(module: Path) -> tuple[str, ...]:
-    """Folders and files under ``test`` for a module, whose path is relative to the package.
+    """Test files for a module, whose path is relative to the package, each once.
+
+    pytest leaves out the rest of a folder behind one of its files: folders become their files here.
 
     Raises:
         LookupError: the table has no entry for it.
     """
     for place in (module, *module.parents):
         if place.as_posix() in CONCERNING:
-            return CONCERNING[place.as_posix()]
+            entries = map(Path, CONCERNING[place.as_posix()])
+            files = [
+                file
+                for entry in entries
+                for file in (sorted(entry.rglob("test_*.py")) if entry.is_dir() else [entry])
+            ]
+            return tuple(dict.fromkeys(file.as_posix() for file in files))
     raise LookupError(f"test/mutation/concerning.py has no tests for {module}")
