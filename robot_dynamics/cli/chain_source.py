@@ -92,12 +92,15 @@ def add_gravity_argument(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def chain_of(arguments: argparse.Namespace, text: bytes | None = None) -> KinematicChain:
+def chain_of(
+    arguments: argparse.Namespace, text: bytes | None = None, *, announced: bool = True
+) -> KinematicChain:
     """Chain that the arguments name; its line and the warnings about the description go to standard error.
 
     Args:
         arguments: with those that :func:`add_chain_arguments` declares.
         text: the description, where it has been read already.
+        announced: print the chain's line; the warnings are printed always.
     """
     if arguments.urdf is None:
         raise ParameterError("no URDF given")
@@ -106,7 +109,8 @@ def chain_of(arguments: argparse.Namespace, text: bytes | None = None) -> Kinema
         warnings.simplefilter("ignore", ModelWarning)
         root, tip, tips = ends_of(arguments, source)
         chain = load_urdf(source, root, tip, dict(arguments.lock), tips)
-    note(f"robot_dynamics: {chain.name}: {chain.description()}")
+    if announced:
+        note(f"robot_dynamics: {chain.name}: {chain.description()}")
     for message in chain.warnings:
         note(f"robot_dynamics: warning: {message}")
     return chain

@@ -40,6 +40,7 @@ def main() -> int:
         error = refused
     except Exception as failed:
         error = BackendError(f"the model cannot be built: {type(failed).__name__}: {failed}")
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)  # nothing is left to clean up
     answers.write(pickle.dumps(error))
     answers.close()
     return 0

@@ -10,7 +10,7 @@ from __future__ import annotations
 import queue
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +25,7 @@ from robot_dynamics.ros.models.machines import load_machine
 from robot_dynamics.ros.support import parameters, qos, spin
 from robot_dynamics.ros.support.paced import spin_at
 from robot_dynamics.ros.viewing.arm import ArmSource
-from robot_dynamics.ros.viewing.controller_parameters import ControllerParameters, ParameterText
+from robot_dynamics.ros.viewing.controller_parameters import ControllerParameters
 from robot_dynamics.ros.viewing.source import MachineSource
 from robot_dynamics.ros.viewing.stewart import StewartSource
 from robot_dynamics.view.machine import Geometry
@@ -55,7 +55,6 @@ class WebView(Node):
         platform = self._platform() if settings.machine else None
         self._server, pages, address = _open(settings, self._on_stranger)
         server = self._server
-        self._pages = pages
         self._patience = 0.0
         self._wishes: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
         actions = pages.Actions(
@@ -90,7 +89,7 @@ class WebView(Node):
         self._tuning = ControllerParameters(
             self,
             controller,
-            self._show_parameters,
+            self._page.offer,
             lambda text: self._page.notices.refuse("wish", text),
             lambda text: self._page.notices.say("wish", text, "info", MEMORY),
         )
@@ -110,11 +109,6 @@ class WebView(Node):
         self._page.show(geometry)
         for line in geometry.skipped[:SAID]:
             self.get_logger().warning(line)
-
-    def _show_parameters(self, settings: Sequence[ParameterText]) -> None:
-        self._page.offer(
-            [self._pages.Setting(one.name, one.value, one.choices, one.hint) for one in settings]
-        )
 
     def _on_visitor(self, client: Any) -> None:
         self._page.welcome(client)

@@ -1,4 +1,4 @@
-"""Contact on the page of the web view, with viser's server and without a browser."""
+"""Contact and parameters on the page of the web view, with viser's server and without a browser."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ from transforms3d.quaternions import mat2quat
 viser = pytest.importorskip("viser", reason="viser is not installed")
 
 from robot_dynamics.resources import resource  # noqa: E402
-from robot_dynamics.view.browser.panel import Actions  # noqa: E402
+from robot_dynamics.view.browser.panel import Actions, ControllerPanel  # noqa: E402
 from robot_dynamics.view.browser.touch import Touch, nearest_link  # noqa: E402
 from robot_dynamics.view.robot_geometry import read_robot  # noqa: E402
 from robot_dynamics.view.samples import StateSample  # noqa: E402
+from robot_dynamics.view.setting import Setting  # noqa: E402
 
 
 @pytest.fixture(scope="module")
@@ -22,12 +23,18 @@ def touch():
     pushes, targets = [], []
     server = viser.ViserServer(port=0, verbose=False)
     tab = server.gui.add_tab_group().add_tab("Touch")
-    idle = dict.fromkeys(("send", "hold", "reset", "reset_fault", "set"), lambda *_: None)
-    actions = Actions(**idle, push=lambda *given: pushes.append(given), target=targets.append)
+    set_ = []
+    idle = dict.fromkeys(("send", "hold", "reset", "reset_fault"), lambda *_: None)
+    actions = Actions(
+        **idle, set=set_.append, push=lambda *given: pushes.append(given), target=targets.append
+    )
     made = Touch(server, tab, actions)
     geometry = read_robot(resource("urdf/puma560.urdf").read_text(encoding="utf-8"), None, lambda _: None)
     made.show(geometry)
-    yield SimpleNamespace(touch=made, geometry=geometry, pushes=pushes, targets=targets)
+    panel = ControllerPanel(server, tab, actions)
+    yield SimpleNamespace(
+        touch=made, geometry=geometry, pushes=pushes, targets=targets, panel=panel, set=set_
+    )
     server.stop()
 
 
@@ -84,3 +91,16 @@ def test_the_target_frame_begins_at_the_tip_and_sends_where_it_is_dragged(touch)
     pose = touch.targets[-1]
     np.testing.assert_allclose(pose[:3, 3], [0.4, 0.1, 0.5])
     np.testing.assert_allclose(abs(mat2quat(pose[:3, :3]) @ mat2quat(poses["link6"][:3, :3])), 1.0, atol=1e-6)
+
+
+def test_typed_parameters_stay_until_they_are_applied_and_the_others_follow_the_controller(touch):
+    def fields(kp, mass):
+        touch.panel.show([Setting("kp", kp), Setting("payload_mass", mass)])
+        return {name: field.value for name, field in touch.panel._fields.items()}
+
+    assert fields("100", "0") == {"kp": "100", "payload_mass": "0"}
+    touch.panel._fields["kp"].value = "120"
+    assert fields("100", "2") == {"kp": "120", "payload_mass": "2"}
+    touch.panel._set()
+    assert touch.set == [{"kp": "120"}]
+    assert fields("100", "2") == {"kp": "100", "payload_mass": "2"}  # it was refused

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from rclpy.node import Node
@@ -14,6 +13,7 @@ from rclpy.parameter_client import AsyncParameterClient
 
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.inputs.decimals import decimal
+from robot_dynamics.view.setting import Setting
 
 SHOWN = re.compile(r"mode|kp|kv|ki|payload_mass|payload\..+\.mass|on_contact|(joint|cartesian)_stiffness")
 """Names of the parameters that the page shows."""
@@ -21,23 +21,6 @@ PERIOD = 2.0
 """Seconds between two looks at the parameters."""
 PATIENCE = 5.0
 """Seconds after which an answer is no longer waited for."""
-
-
-@dataclass(frozen=True)
-class ParameterText:
-    """A parameter as a text.
-
-    Attributes:
-        name: of the parameter.
-        value: as a text; numbers of an array are separated by spaces.
-        choices: legal values; empty where any value may do.
-        hint: description.
-    """
-
-    name: str
-    value: str
-    choices: tuple[str, ...]
-    hint: str
 
 
 class ControllerParameters:
@@ -55,7 +38,7 @@ class ControllerParameters:
         self,
         node: Node,
         controller: str,
-        show: Callable[[Sequence[ParameterText]], None],
+        show: Callable[[Sequence[Setting]], None],
         refuse: Callable[[str], None],
         confirm: Callable[[str], None],
     ) -> None:
@@ -63,7 +46,7 @@ class ControllerParameters:
         self._show, self._refuse, self._confirm = show, refuse, confirm
         self._descriptions: dict[str, Any] = {}
         self._values: dict[str, Any] = {}
-        self._shown: tuple[ParameterText, ...] = ()
+        self._shown: tuple[Setting, ...] = ()
         self._due = 0.0
         self._asked = 0.0
 
@@ -136,16 +119,16 @@ class ControllerParameters:
         self._values = {name: value for name, value in zip(names, values, strict=False) if value is not None}
         self._tell(tuple(self._text(name) for name in self._values))
 
-    def _text(self, name: str) -> ParameterText:
+    def _text(self, name: str) -> Setting:
         value, description = self._values[name], self._descriptions[name]
         text = " ".join(f"{one:g}" for one in value) if not isinstance(value, str | float) else ""
         if isinstance(value, str | float):
             text = value if isinstance(value, str) else f"{value:g}"
         found = re.findall(r"'([^']*)'", description.additional_constraints)
         choices = tuple(found) if isinstance(value, str) and text in found else ()
-        return ParameterText(name, text, choices, description.description)
+        return Setting(name, text, choices, description.description)
 
-    def _tell(self, settings: tuple[ParameterText, ...]) -> None:
+    def _tell(self, settings: tuple[Setting, ...]) -> None:
         if settings != self._shown:
             self._shown = settings
             self._show(settings)

@@ -11,7 +11,6 @@ import viser
 from robot_dynamics.view.browser.notices import Notices, list_of
 from robot_dynamics.view.browser.panel import Actions as Actions
 from robot_dynamics.view.browser.panel import Buttons, ControllerPanel, MovePanel
-from robot_dynamics.view.browser.panel import Setting as Setting
 from robot_dynamics.view.browser.picture import Picture, Shown
 from robot_dynamics.view.browser.plots import Plots
 from robot_dynamics.view.browser.server import draws_fast, wait_until_drawn
@@ -21,6 +20,7 @@ from robot_dynamics.view.machine import Geometry
 from robot_dynamics.view.moves import MoveGoal
 from robot_dynamics.view.parameters import WebViewParameters
 from robot_dynamics.view.samples import StateSample
+from robot_dynamics.view.setting import Setting
 
 BRAND, BRAND_ON_DARK = (38, 84, 124), (92, 158, 212)
 """Colour of titles and buttons, to be read on light and on dark panels."""

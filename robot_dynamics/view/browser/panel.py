@@ -11,6 +11,7 @@ import viser
 from robot_dynamics.spatial import Array
 from robot_dynamics.view.machine import Coordinate
 from robot_dynamics.view.moves import MoveGoal
+from robot_dynamics.view.setting import Setting
 
 LONGEST_MOVE = 20.0
 """Greatest duration that the slider offers [s]."""
@@ -42,23 +43,6 @@ class Actions:
     set: Callable[[Mapping[str, str]], None]
     push: Callable[[str, Array], None]
     target: Callable[[Array], None]
-
-
-@dataclass(frozen=True)
-class Setting:
-    """A parameter of the controller on the page.
-
-    Attributes:
-        name: of the parameter.
-        value: as a text.
-        choices: legal values; empty where any text may do.
-        hint: description.
-    """
-
-    name: str
-    value: str
-    choices: tuple[str, ...] = ()
-    hint: str = ""
 
 
 class Buttons:
@@ -267,6 +251,7 @@ class ControllerPanel:
         self._server, self._tab, self._actions = server, tab, actions
         self._fields: dict[str, Any] = {}
         self._settings: tuple[Setting, ...] = ()
+        self._applied: frozenset[str] = frozenset()
         with tab:
             self._state = server.gui.add_markdown("No controller has been found.")
             reset = server.gui.add_button(
@@ -280,16 +265,15 @@ class ControllerPanel:
         self._apply: Any = None
 
     def show(self, settings: Sequence[Setting]) -> None:
-        """Show the parameters as the controller reports them."""
+        """Show the parameters as the controller reports them; typed values stay until they are applied."""
         shown = tuple(settings)
-        if tuple(replace(one, value="") for one in shown) != tuple(
-            replace(s, value="") for s in self._settings
-        ):
+        if [replace(one, value="") for one in shown] != [replace(one, value="") for one in self._settings]:
             self._make(shown)
-        else:
-            for one in shown:
-                if self._fields[one.name].value != one.value:
-                    self._fields[one.name].value = one.value
+        for one, known in zip(shown, self._settings, strict=False):
+            field = self._fields[one.name]
+            if field.value != one.value and (field.value == known.value or one.name in self._applied):
+                field.value = one.value
+        self._applied = frozenset()
         self._settings = shown
 
     def _make(self, settings: tuple[Setting, ...]) -> None:
@@ -319,4 +303,5 @@ class ControllerPanel:
             if str(self._fields[one.name].value) != one.value
         }
         if changed:
+            self._applied = frozenset(changed)
             self._actions.set(changed)
