@@ -16,7 +16,7 @@ import patience
 import pytest
 import yaml
 
-from robot_dynamics.cli.main import main
+from robot_dynamics.cli.main import command_line, main
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 FENCE = re.compile(r"^( *)```(\w+)\n(.*?)^ *```", re.DOTALL | re.MULTILINE)
@@ -30,6 +30,8 @@ NEEDS = (
     "with a robot connected",
     "with your own files",
 )
+REFUSED = "is refused"
+"""First line, without "# ", of a block whose command is an example of an error."""
 # Subcommands that start or reach nodes or pages, or take long.
 LONG = ("view", "run", "record", "excite", "identify", "report", "set", "call", "play")
 LASTING = ("view", "run", "record")
@@ -47,6 +49,11 @@ class Block:
     def needs(self) -> str:
         first = self.text.partition("\n")[0]
         return first[2:] if first.startswith("# ") and first[2:] in NEEDS else ""
+
+    @property
+    def code(self) -> int:
+        """Exit code of each command."""
+        return int(self.text.startswith(f"# {REFUSED}\n"))
 
     @property
     def commands(self) -> list[str]:
@@ -97,6 +104,7 @@ def agrees(_: str, printed: str) -> None:
 # What programs of a page print beside the blocks of text.
 PRINTED = {"how_to/controllers_without_ros.md": tracks_as_described, "reference/library.md": agrees}
 
+CALLED = re.compile(r"(?:^|&& |\| )(?:\S+=\S+ )*(?:\S*/)?(robot_dynamics|make) ([^&|#]*)")
 PAGES = sorted(str(page.relative_to(DOCS)) for page in DOCS.rglob("*.md"))
 RUNNABLE = [page for page in PAGES if any(b.language in ("sh", "python", "py") for b in blocks(page))]
 CRANE = next(block.text for block in blocks("tutorials/your_arm.md") if block.language == "xml")
@@ -130,6 +138,23 @@ def test_blocks_run_from_top_to_bottom(page, folder, capsys):
             printed += capsys.readouterr().out
     if page in PRINTED:
         PRINTED[page](page, printed)
+
+
+@pytest.mark.parametrize("page", [*RUNNABLE, "../README.md"])
+def test_every_command_has_the_options_and_targets_it_is_given(page):
+    """Of all blocks, whatever they need."""
+    targets = re.findall(
+        r"^([a-z -]+):", (DOCS.parent / "Makefile").read_text(encoding="utf-8"), re.MULTILINE
+    )
+    for line in (line for block in blocks(page) if block.language == "sh" for line in block.commands):
+        for program, given in CALLED.findall(line):
+            words = shlex.split(given)
+            if program == "make":
+                assert [w for w in words if "=" not in w and w not in " ".join(targets).split()] == [], line
+                continue
+            called = next(word.replace("-", "_") for word in words if not word.startswith("-"))
+            _, unknown = command_line(lambda name, called=called: name == called).parse_known_args(words)
+            assert all(":=" in word for word in unknown), line
 
 
 def heads(text):
@@ -218,7 +243,7 @@ def test_tutorials_run_as_a_reader_runs_them(page, folder):
                     text=True,
                     check=False,
                 )
-                assert done.returncode == 0, done.stderr
+                assert done.returncode == block.code, done.stderr
                 said = heads(done.stderr + done.stdout)
                 assert [head for head in heads(block.shown) if head not in said] == [], said
             if all(block.lasts(line) for line in block.commands):
