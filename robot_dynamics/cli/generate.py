@@ -17,7 +17,7 @@ from robot_dynamics.cli.chain_source import (
     chain_of,
     description_file,
 )
-from robot_dynamics.cli.machine_source import is_machine, maintainer, piped, write_code
+from robot_dynamics.cli.machine_source import is_machine, maintainer, note, piped, write_code
 from robot_dynamics.controllers.cell import is_cell, read_cell
 from robot_dynamics.controllers.package import ControllerPackage, Member
 from robot_dynamics.controllers.parameters import given_parameters
@@ -249,6 +249,13 @@ def _write_package(arguments: argparse.Namespace, members: Callable[[str], Seque
     for path in write_files(output, package.files()):
         print(f"wrote {path}")
     print(f"build with: colcon build --packages-select {package.name}; {output}/README.md says the rest")
+    if package.own_hardware:
+        note(
+            [
+                "the description has a ros2_control tag of its own: the launch file starts that hardware,"
+                " and no simulation"
+            ]
+        )
     return 0
 
 

@@ -97,7 +97,7 @@ def _member(
     base = pose(rotation_from_rpy(_three(entry, "orientation", 4.0 * np.pi)), _three(entry, "position", 1e4))
     gravity = _three(entry, "gravity", 100.0) if "gravity" in entry else None
     if gravity is None:
-        fallen = (base[:3, :3] @ _root_rotation(urdf, robot.chain.root)).T @ FALL
+        fallen = (base @ _root_pose(urdf, robot.chain.root, fixed=True))[:3, :3].T @ FALL
         gravity = np.where(np.abs(fallen) < 1e-12, 0.0, fallen)
     if robot.driver is not None and robot.driver.carries_weight:
         if "gravity" in entry:
@@ -113,6 +113,7 @@ def _member(
         parameters=_parameters(entry.get("parameters"), folder),
         gravity=None if np.array_equal(gravity, robot.gravity) else gravity,
         base=base,
+        root=base @ _root_pose(urdf, robot.chain.root),
     )
 
 
@@ -147,22 +148,23 @@ def _model(
     )
 
 
-def _root_rotation(urdf: bytes, root: str) -> Array:
-    """Rotation (3, 3) from a link's axes to those of the description's root.
+def _root_pose(urdf: bytes, root: str, fixed: bool = False) -> Array:
+    """(4, 4) pose of a link in the description's root, with all joints between them at zero.
 
     Raises:
-        ModelError: a moving joint is between them.
+        ModelError: a joint between them moves, and ``fixed`` forbids it.
     """
     joints = {joint.child: joint for joint in parse_urdf(urdf).joints.values()}
-    rotation, link = np.eye(3), root
+    found, link = np.eye(4), root
     while link in joints:
         joint = joints[link]
-        if joint.kind.moves_on_axis or joint.kind.value in ("floating", "planar"):
+        moves = joint.kind.moves_on_axis or joint.kind.value in ("floating", "planar")
+        if fixed and moves:
             raise ModelError(
                 f"joint {quoted(joint.name)} moves the root {quoted(root)}: give gravity in its frame"
             )
-        rotation, link = joint.origin[:3, :3] @ rotation, joint.parent
-    return rotation
+        found, link = joint.origin @ found, joint.parent
+    return found
 
 
 def _check_prefixes(members: list[Member], path: str) -> None:

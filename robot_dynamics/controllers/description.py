@@ -79,9 +79,14 @@ def with_simulated_hardware(urdf: bytes, systems: Sequence[System]) -> str:
             "the description is not in UTF-8, which the package's copy of it has to be"
         ) from error
     end = text.rfind("</robot>")
-    if re.search(r"<ros2_control[\s>]", text) or end < 0:
+    if names_hardware(urdf) or end < 0:
         return text
     return text[:end] + _without_directions("".join(map(_hardware, systems))) + text[end:]
+
+
+def names_hardware(urdf: bytes) -> bool:
+    """Return whether a description has hardware of its own for ros2_control."""
+    return re.search(rb"<ros2_control[\s>]", urdf) is not None
 
 
 def _hardware(system: System) -> str:

@@ -6,13 +6,20 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 from xml.sax.saxutils import escape
 
 import numpy as np
 import yaml
 
-from robot_dynamics.controllers.description import Placed, combined, with_simulated_hardware
+from robot_dynamics.controllers.description import (
+    Placed,
+    combined,
+    names_hardware,
+    with_simulated_hardware,
+)
+from robot_dynamics.controllers.mjcf import Simulated, mjcf, weights
 from robot_dynamics.controllers.moveit import joint_limits, largest_accelerations, moveit_controllers
 from robot_dynamics.controllers.parameters import payload_names
 from robot_dynamics.controllers.robot import WHOLE, GeneratedRobot, comment, drives_of, templates
@@ -42,6 +49,7 @@ class Member:
             friction.
         gravity: (3,) in the root frame, where it is not the default of the model [m/s²].
         base: (4, 4) pose of the description's root link in the world [m].
+        root: (4, 4) pose of the model's root link in the world [m].
     """
 
     robot: GeneratedRobot
@@ -50,6 +58,7 @@ class Member:
     parameters: Mapping[str, Any] = field(default_factory=dict)
     gravity: Array | None = None
     base: Array = field(default_factory=lambda: np.eye(4))
+    root: Array = field(default_factory=lambda: np.eye(4))
 
     def __post_init__(self) -> None:
         self.robot.check_parameters(self.parameters)
@@ -74,6 +83,12 @@ class Member:
     def weight(self) -> Array:
         """(3,) gravity vector in force [m/s²]."""
         return self.robot.gravity if self.gravity is None else self.gravity
+
+    @property
+    def simulated(self) -> Simulated:
+        """As a model for MuJoCo."""
+        drives = drives_of(self.parameters).of(self.robot.chain)
+        return Simulated(self.robot.chain, self.prefix, self.root, self.weight, drives)
 
     @property
     def rate(self) -> float:
@@ -138,7 +153,39 @@ class ControllerPackage:
                 groups, [f"{one.key}{WHOLE}" for one in self.members]
             ),
             "urdf/robot.urdf": self._description(),
+            **({"mujoco/robot.xml": self._mujoco} if self._mujoco else {}),
         }
+
+    @property
+    def own_hardware(self) -> bool:
+        """Return whether a description names hardware of its own, which the launch file then starts."""
+        return any(names_hardware(robot.urdf) for robot in self._robots)
+
+    @cached_property
+    def _mujoco(self) -> str | None:
+        """The robots as a model for MuJoCo; None for drives with a loop of their own."""
+        if any(robot.interfaces != ("effort",) for robot in self._robots):
+            return None
+        return mjcf(self.name, [one.simulated for one in self.members], self._rate)
+
+    @property
+    def _rate(self) -> float:
+        return max(one.rate for one in self.members)
+
+    @property
+    def _plants(self) -> list[str]:
+        """Simulators for the launch file."""
+        if any(robot.interfaces != ("effort",) for robot in self._robots):
+            return []
+        return ["gazebo", "mujoco"] if self._mujoco else ["gazebo"]
+
+    @property
+    def _weights(self) -> dict[str, float]:
+        """Efforts that carry the robots where they begin, by joint; none for hardware of their own."""
+        found: dict[str, float] = {}
+        for one in self.members if self._mujoco and not self.own_hardware else ():
+            found |= weights(one.simulated, list(one.robot.start.values()))
+        return found
 
     @property
     def _robots(self) -> list[GeneratedRobot]:
@@ -163,7 +210,7 @@ class ControllerPackage:
     def _values(self) -> dict[str, str]:
         robots, members = self._robots, self.members
         several = len(members) > 1
-        rate = max(one.rate for one in members)
+        rate = self._rate
         names = " and ".join(comment(robot.chain.name) for robot in robots)
         sources = ", ".join(dict.fromkeys(comment(robot.source) for robot in robots))
         parts = [name for one in members for name in one.groups if name != f"{one.key}{WHOLE}"]
@@ -199,6 +246,9 @@ class ControllerPackage:
             "GROUP_CHOICES": repr(["false", "true"] if parts else ["false"]),
             "GROUP_CONTROLLERS": json.dumps(grouped),
             "RATE": f"{rate:.0f}",
+            "PLANTS": repr(["description", *self._plants]),
+            "WEIGHTS": json.dumps(self._weights),
+            "FOLDERS": "config launch urdf" + (" mujoco" if self._mujoco else ""),
             "DRIVER": "".join(
                 f" on {comment(title)}"
                 for title in dict.fromkeys(robot.driver.title for robot in robots if robot.driver)

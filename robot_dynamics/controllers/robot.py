@@ -103,7 +103,7 @@ class GeneratedRobot:
             prefix: of the joints' names.
             gravity: (3,) in the root frame, where it is not that of the model [m/s²].
         """
-        start = {f"{prefix}{joint}": value for joint, value in self._start.items()}
+        start = {f"{prefix}{joint}": value for joint, value in self.start.items()}
         return System(f"{name}simulated_arm", f"{self.name}/SimulatedArm", start, self.interfaces, gravity)
 
     def check_parameters(self, parameters: Mapping[str, Any]) -> None:
@@ -136,7 +136,7 @@ class GeneratedRobot:
         return self.driver.command.interfaces if self.driver else ("effort",)
 
     @property
-    def _start(self) -> dict[str, float]:
+    def start(self) -> dict[str, float]:
         """Start of each joint of the simulated arm: zero, or the limit next to it [rad or m]."""
         limits = [self.chain.driving_joint(j).limits for j in range(self.chain.dof)]
         start = (float(np.clip(0.0, limit.lower, limit.upper)) for limit in limits)

@@ -770,7 +770,7 @@ def test_a_driver_that_the_controller_cannot_command_is_refused(tmp_path, capsys
     assert not (tmp_path / "p").exists()
 
 
-def test_a_description_with_hardware_of_its_own_stays_as_it_is(tmp_path):
+def test_a_description_with_hardware_of_its_own_stays_as_it_is(tmp_path, capsys):
     tag = '<ros2_control name="mine" type="system"><hardware/></ros2_control>'
     own = PUMA.read_text().replace("</robot>", f"{tag}</robot>")
     (tmp_path / "own.urdf").write_text(own)
@@ -778,6 +778,11 @@ def test_a_description_with_hardware_of_its_own_stays_as_it_is(tmp_path):
         main(["generate", str(tmp_path / "own.urdf"), "--ros2-control", "-o", str(tmp_path / "own_arm")]) == 0
     )
     assert (tmp_path / "own_arm/urdf/robot.urdf").read_text() == own
+    said = capsys.readouterr().err.splitlines()
+    assert [line for line in said if "ros2_control" in line] == [
+        "robot_dynamics: note: the description has a ros2_control tag of its own: the launch file starts that"
+        " hardware, and no simulation"
+    ]
     assert Path(tmp_path / "own_arm/LICENSE").is_file()
 
 

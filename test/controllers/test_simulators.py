@@ -1,0 +1,87 @@
+"""Gazebo and MuJoCo in place of the generated package's hardware.
+
+Oracle of the MuJoCo model: Pinocchio's inertia matrix and inverse dynamics of the same description.
+"""
+
+import sys
+from unittest import mock
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+from robot_dynamics.cli.main import main
+from robot_dynamics.resources import resource
+
+PUMA = resource("urdf/puma560.urdf")
+MODULES = (
+    "ament_index_python", "ament_index_python.packages", "launch", "launch.actions",
+    "launch.launch_description_sources", "launch.substitutions", "launch_ros", "launch_ros.actions",
+    "launch_ros.parameter_descriptions",
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("simulated") / "own_arm"
+    assert main(["generate", str(PUMA), "--ros2-control", "-o", str(folder)]) == 0
+    return folder
+
+
+def launch_file(folder):
+    """Names of the launch file, without launch."""
+    packages = mock.MagicMock()
+    packages.get_package_share_directory.return_value = str(folder)
+    stubs = dict.fromkeys(MODULES, mock.MagicMock()) | {"ament_index_python.packages": packages}
+    names: dict[str, object] = {}
+    with mock.patch.dict(sys.modules, stubs):
+        exec((folder / "launch/computed_torque.launch.py").read_text(encoding="utf-8"), names)
+    return names
+
+
+def test_the_mujoco_model_is_that_of_the_description_and_is_held_before_activation(folder):
+    mujoco = pytest.importorskip("mujoco", reason="mujoco is not installed")
+    pin = pytest.importorskip("pinocchio", reason="pinocchio is the oracle")
+    model = mujoco.MjModel.from_xml_path(str(folder / "mujoco/robot.xml"))
+    data, own = mujoco.MjData(model), pin.buildModelFromUrdf(str(PUMA))
+    joints = [model.joint(k).name for k in range(model.njnt)]
+    assert joints == list(own.names)[1:] == [model.actuator(k).name for k in range(model.nu)]
+    np.testing.assert_allclose(model.actuator_ctrlrange[:, 1], own.effortLimit)
+    random, matrix = np.random.default_rng(5), np.zeros((6, 6))
+    for _ in range(10):
+        data.qpos, data.qvel = random.uniform(-1.0, 1.0, (2, 6))
+        mujoco.mj_forward(model, data)
+        mujoco.mj_fullM(model, data, matrix)
+        inertia = pin.crba(own, own.createData(), data.qpos)
+        bias = pin.rnea(own, own.createData(), data.qpos, data.qvel, np.zeros(6))
+        np.testing.assert_allclose(matrix, np.triu(inertia) + np.triu(inertia, 1).T, rtol=1e-6, atol=1e-7)
+        np.testing.assert_allclose(data.qfrc_bias, bias, rtol=1e-6, atol=1e-6)
+    # What the launch file lets MuJoCo begin with holds the arm for 30 s.
+    mujoco.mj_resetData(model, data)
+    weights = launch_file(folder)["WEIGHTS"]
+    data.ctrl = [weights[name] for name in joints]
+    assert np.abs(data.ctrl).max() > 10.0
+    mujoco.mj_step(model, data, nstep=round(30.0 / model.opt.timestep))
+    assert np.abs(data.qpos).max() < 1e-4
+
+
+def test_the_launch_file_puts_a_simulator_in_place_of_the_hardware(folder):
+    names = launch_file(folder)
+    given = (folder / "urdf/robot.urdf").read_text(encoding="utf-8")
+    changed = ElementTree.fromstring(names["in_simulator"](given, "gazebo", "controllers.yaml", True))
+    assert changed.findtext("ros2_control/hardware/plugin") == "gz_ros2_control/GazeboSimSystem"
+    assert changed.findtext("gazebo/plugin/parameters") == "controllers.yaml"
+    mount = changed.find("joint[@name='world_mount']")
+    assert mount is None or mount.find("parent").get("link") == "world"
+    # Several systems become one, because each would simulate a world of its own.
+    second = '<ros2_control name="b"><hardware><plugin>x</plugin></hardware><joint name="g"/></ros2_control>'
+    given = given.replace("</robot>", f"{second}</robot>")
+    changed = ElementTree.fromstring(names["in_simulator"](given, "mujoco", "controllers.yaml", True))
+    (system,) = changed.findall("ros2_control")
+    hardware = system.find("hardware")
+    assert hardware.findtext("plugin") == "mujoco_ros2_control/MujocoSystemInterface"
+    assert hardware.findtext("param[@name='mujoco_model']") == str(folder / "mujoco/robot.xml")
+    starts = [joint.findtext("state_interface[@name='effort']/param") for joint in system.findall("joint")]
+    assert len(starts) == 7
+    assert starts.pop() is None
+    assert [float(start) for start in starts] == list(names["WEIGHTS"].values())
