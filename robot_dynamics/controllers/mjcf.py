@@ -12,7 +12,7 @@ import numpy as np
 from robot_dynamics.control.arm.actuators import Drives
 from robot_dynamics.dynamics.compiled import compile_dynamics
 from robot_dynamics.model.chain import ChainJoint, JointKind, KinematicChain
-from robot_dynamics.spatial import Array
+from robot_dynamics.spatial import Array, pose
 
 LEAST = "1e-9"
 """Smallest mass and inertia that MuJoCo gets [kg, kg·m²]."""
@@ -83,23 +83,19 @@ def weights(robot: Simulated, position: Sequence[float]) -> dict[str, float]:
 
 def _add_robot(robot: Simulated, ground: Element, floats: bool, timestep: float) -> None:
     chain = robot.chain
-    base = SubElement(ground, "body", **_place(robot.root))  # MuJoCo has a body "world" of its own
+    base = SubElement(ground, "body", _place(robot.root))  # MuJoCo has a body "world" of its own
     bodies: list[Element] = []
     for joint, carrier in zip(chain.joints, chain.carriers, strict=True):
         parent = base if carrier < 0 else bodies[carrier]
-        name = f"{robot.prefix}{joint.link}"
-        body = SubElement(
-            parent, "body", name=name, **_place(joint.origin), **({"gravcomp": "1"} if floats else {})
-        )
+        body = SubElement(parent, "body", {"name": f"{robot.prefix}{joint.link}", **_place(joint.origin)})
+        if floats:
+            body.set("gravcomp", "1")
         bodies.append(body)
         moments, axes = np.linalg.eigh(joint.body.inertia)
         axes[:, 0] *= np.sign(np.linalg.det(axes))
-        at = np.eye(4)
-        at[:3, :3], at[:3, 3] = axes, joint.body.center_of_mass
-        SubElement(
-            body, "inertial", mass=repr(float(joint.body.mass)), diaginertia=_row(np.maximum(moments, 0.0)),
-            **_place(at),
-        )  # fmt: skip
+        place = _place(pose(axes, joint.body.center_of_mass))
+        inertia = {"mass": repr(float(joint.body.mass)), "diaginertia": _row(np.maximum(moments, 0.0))}
+        SubElement(body, "inertial", {**inertia, **place})
         _add_joint(robot, joint, body, timestep)
 
 
