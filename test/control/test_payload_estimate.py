@@ -3,9 +3,11 @@
 import numpy as np
 import pytest
 from closed_loop import READY, ArmLoop
+from two_arms import TWO_ARMS
 
+import robot_dynamics as rd
 from robot_dynamics.control.arm.payload import PayloadParameters
-from robot_dynamics.control.arm.payload_estimate import estimate_payload
+from robot_dynamics.control.arm.payload_estimate import estimate_at_rest, estimate_payload, rests
 from robot_dynamics.errors import StateError
 
 GAIN = 25.0
@@ -43,7 +45,8 @@ class Carrying:
         self.links = loop.control.dynamics.links
 
     def estimate(self):
-        return estimate_payload(self.links, GAIN, *self.seen)
+        [found] = estimate_payload(self.links, GAIN, *self.seen)
+        return found
 
 
 @pytest.mark.parametrize(("robot", "mass"), [("ur5", 1.5), ("ur5", 0.5), ("panda", 0.5), ("panda", 2.0)])
@@ -59,6 +62,70 @@ def test_a_mass_is_found_within_three_percent_in_five_seconds(robot, mass, seed)
     both = found.added_to(PayloadParameters(payload_mass=1.0))
     assert both.payload_mass == found.mass + 1.0
     np.testing.assert_allclose(both.payload_center, found.mass * found.center / both.payload_mass)
+
+
+@pytest.mark.long
+def test_poses_that_are_approached_from_both_sides_tell_mass_and_first_moment():
+    """Static friction keeps what the approach has left of it; both sides of each joint tell it apart."""
+    start, drives = ARMS["ur5"]
+    real = {**drives, "payload_mass": 2.0, "payload_center": (0.02, -0.03, 0.08)}
+    gains = {"kp": (400.0,), "kv": (40.0,), "observer_gain": GAIN, "start_motion": -1.0}
+    loop = ArmLoop("ur5", start, declared=drives, real=real, **gains)
+    loop.run(0.2)
+    random, external = np.random.default_rng(3), []
+    seen = len(loop.times)
+    for _ in range(5):
+        pose = np.add(start, random.uniform(-0.6, 0.6, 6))
+        for side in (0.1, -0.1):
+            for goal in (pose + side, pose):
+                loop.go(goal, 0.8)
+                for _ in range(800):
+                    loop.step()
+                    external.append(loop.control.external.effort)
+    times, external = np.array(loop.times[seen:]), np.array(external)
+    positions, velocities = loop.positions[seen:], loop.velocities[seen:]
+    found = rests(times, positions, velocities)
+    assert len(found) == 20
+    places = [k for k, _ in found]
+    came = np.array([sign for _, sign in found])
+    links = loop.control.dynamics.links
+    [body] = estimate_at_rest(links, positions[places], came, external[places])
+    assert body.mass == pytest.approx(2.0, abs=0.06)
+    np.testing.assert_allclose(body.center, (0.02, -0.03, 0.08), atol=0.02)
+    assert body.mass_deviation < 0.1
+    with pytest.raises(StateError, match=r"from one side only.*approach poses from both sides"):
+        estimate_at_rest(links, positions[places], np.abs(came), external[places])
+    with pytest.raises(StateError, match="rests are too few"):
+        estimate_at_rest(links, *(part[1:4:2] for part in (positions[places], came, external[places])))
+
+
+def test_both_hands_of_a_tree_are_told_apart(tmp_path):
+    """External efforts by the exact model with the loads; the waist feels both."""
+    (tmp_path / "tree.urdf").write_text(TWO_ARMS)
+    chain = rd.load_urdf(tmp_path / "tree.urdf", tips=("left_hand", "right_hand"))
+    links = rd.compile_dynamics(chain, friction=False)
+    loads = {"left_hand": (1.0, (0.05, 0.0, 0.02)), "right_hand": (0.4, (0.0, 0.03, -0.04))}
+    real = links.with_payload(
+        {tip: PayloadParameters(payload_mass=m, payload_center=c).payload for tip, (m, c) in loads.items()}
+    )
+    times = 0.004 * np.arange(1000)
+    rates = np.linspace(1.1, 2.9, chain.dof)
+    positions, velocities = 0.6 * np.sin(np.outer(times, rates)), 0.6 * rates * np.cos(np.outer(times, rates))
+    accelerations = -0.6 * rates**2 * np.sin(np.outer(times, rates))
+    observer = rd.MomentumObserver(chain, links, rd.ContactParameters(observer_gain=GAIN))
+    efforts = real.inverse_dynamics(positions, velocities, accelerations)
+    acted = 0.5 * (efforts + np.vstack([efforts[:1], efforts[:-1]]))
+    external = np.array(
+        [
+            observer.update(*row).effort
+            for row in zip(times.tolist(), positions, velocities, acted, strict=True)
+        ]
+    )
+    found = estimate_payload(links, GAIN, times, positions, velocities, external)
+    for one in found:
+        mass, center = loads[one.tip]
+        assert one.mass == pytest.approx(mass, abs=0.03)
+        np.testing.assert_allclose(one.center, center, atol=0.02)
 
 
 def test_an_arm_at_rest_tells_too_little():

@@ -75,3 +75,37 @@ def test_a_payload_is_estimated_in_motion_and_applied():
         assert asked().success
         send.publish(swing())
         controller.wait_for_output("no payload is estimated: .*(nothing beyond 0.02 kg|has the mass -)")
+
+
+def test_a_payload_is_estimated_at_rest_from_poses_that_are_approached_from_both_sides():
+    """Each goal is a rest; the joints come to it from both sides in turns."""
+    gains = {"max_effort": [40.0, 20.0], "kp": [400.0], "kv": [40.0], "max_following_error": [0.5]}
+    start = {"initial_joints": NAMES, "initial_positions": [0.0, 0.0], "rate": 250.0}
+    with (
+        NodeProcess(
+            NODE, {**COMMON, **gains, "payload_estimate_rests": 8, "start_motion": -1.0}
+        ) as controller,
+        NodeProcess("simulator", {**COMMON, **start, **LOAD}) as simulator,
+        peer_with(controller, simulator) as peer,
+    ):
+        results = peer.subscribe(InertiaStamped, f"{NODE}/payload_estimate", qos.COMMAND)
+        send = peer.publisher(JointTrajectory, f"{NODE}/joint_trajectory", qos.TRAJECTORY)
+        commands = peer.subscribe(JointState, "joint_command", qos.LOCKSTEP)
+        peer.wait_until(lambda: commands, "nothing is controlled")
+        answer = peer.call(Trigger, f"{NODE}/estimate_payload", Trigger.Request())
+        assert "rest 8 times" in answer.message
+        message = JointTrajectory(joint_names=NAMES)
+        for k in range(10):
+            place = [
+                0.3 * math.sin(1.7 * k // 2) + 0.1 * (-1) ** k,
+                0.5 * math.cos(2.3 * k // 2) + 0.1 * (-1) ** k,
+            ]
+            for part in (0, 1):  # there in a second, then a rest of one
+                point = JointTrajectoryPoint(positions=place, velocities=[0.0, 0.0])
+                point.time_from_start.sec = 2 * k + 1 + part
+                message.points.append(point)
+        send.publish(message)
+        peer.wait_until(lambda: results, "no payload")
+        found = results[-1].inertia
+        assert found.m == pytest.approx(0.5, abs=0.05)
+        assert found.com.x == pytest.approx(0.2, abs=0.03)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from types import SimpleNamespace
 
 import numpy as np
@@ -12,6 +13,7 @@ viser = pytest.importorskip("viser", reason="viser is not installed")
 
 from robot_dynamics.resources import resource  # noqa: E402
 from robot_dynamics.view.browser.panel import Actions, ControllerPanel  # noqa: E402
+from robot_dynamics.view.browser.stiffness import StiffnessSliders, parts_of, scaled  # noqa: E402
 from robot_dynamics.view.browser.touch import Touch, nearest_link  # noqa: E402
 from robot_dynamics.view.robot_geometry import read_robot  # noqa: E402
 from robot_dynamics.view.samples import StateSample  # noqa: E402
@@ -104,3 +106,27 @@ def test_typed_parameters_stay_until_they_are_applied_and_the_others_follow_the_
     touch.panel._set()
     assert touch.set == [{"kp": "120"}]
     assert fields("100", "2") == {"kp": "100", "payload_mass": "2"}  # it was refused
+
+
+def test_sliders_of_stiffness_scale_their_values_and_send_the_last_one():
+    sent, done = [], threading.Event()
+    server = viser.ViserServer(port=0, verbose=False)
+    try:
+        tab = server.gui.add_tab_group().add_tab("Controller")
+        sliders = StiffnessSliders(server, tab, lambda texts: (sent.append(dict(texts)), done.set()))
+        sliders.show({"joint_stiffness": "100 50", "cartesian_stiffness": "400 30", "kp": "100"})
+        joints, linear, _ = sliders._sliders.values()
+        assert (joints.value, linear.value) == (100.0, 400.0)
+        for value in (80.0, 60.0):
+            sliders._moved(
+                SimpleNamespace(client_id=0, target=SimpleNamespace(value=value)),
+                *next(iter(sliders._sliders)),
+            )
+        assert done.wait(60.0) and sent == [{"joint_stiffness": "60 30"}]
+        sliders.show({"joint_stiffness": "60 30", "cartesian_stiffness": "4000 30"})
+        assert (joints.value, linear.value, linear.max) == (60.0, 4000.0, 4000.0)
+        sliders.show({})
+        assert not sliders._sliders
+        assert scaled([0.0, 30.0], parts_of("cartesian_stiffness", 2)[0], 7.0) == [7.0, 30.0]
+    finally:
+        server.stop()

@@ -1,8 +1,8 @@
-"""Estimation of a payload while the arm moves: a service, and the result on a topic."""
+"""Estimation of payloads while the arm moves or rests: a service, and the result on a topic."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,11 +12,19 @@ from rclpy.parameter import Parameter
 from std_srvs.srv import Trigger
 
 from robot_dynamics.control.arm.controller import ArmController
-from robot_dynamics.control.arm.payload_estimate import PayloadEstimate, estimate_payload
+from robot_dynamics.control.arm.payload_estimate import (
+    APPROACH,
+    LEAST_MASS,
+    PayloadEstimate,
+    estimate_at_rest,
+    estimate_payload,
+    rests,
+)
 from robot_dynamics.errors import short
 from robot_dynamics.parameters import parameter, validate
 from robot_dynamics.ros.control.records import Cycles
 from robot_dynamics.ros.models.arm_model import ArmModel
+from robot_dynamics.ros.models.tip_payloads import PREFIX
 from robot_dynamics.ros.support import parameters, qos
 from robot_dynamics.ros.support.background import Background
 from robot_dynamics.ros.support.messages import set_stamp
@@ -24,6 +32,8 @@ from robot_dynamics.spatial import Array
 
 GAP = 0.1
 """Time between two states after which an estimation begins anew [s]."""
+LOOK = 300_000_000
+"""Time between two looks for rests [ns]."""
 RESULT = "~/payload_estimate"
 
 
@@ -38,8 +48,15 @@ class PayloadEstimationParameters:
         minimum=1.0,
         maximum=60.0,
     )
+    payload_estimate_rests: int = parameter(
+        0,
+        "Number of rests of 0.3 s from which ~/estimate_payload takes its result instead of the motion, in"
+        " poses that are approached from both sides; 0: it takes the motion",
+        minimum=0,
+        maximum=100,
+    )
     apply_payload: bool = parameter(
-        False, "Set payload_mass and payload_center to the result of ~/estimate_payload, while the arm moves"
+        False, "Set mass and centre of the payload to the result of ~/estimate_payload, while the arm moves"
     )
 
     def __post_init__(self) -> None:
@@ -70,7 +87,8 @@ class PayloadEstimation:
         self._background = Background(node)
         self._parts: list[tuple[Array, Array, Array, Array]] | None = None
         self._solving = False
-        self._last = 0
+        self._rests: list[tuple[Array, Array, Array]] = []
+        self._last = self._looked = 0
         self._used: ArmModel | None = None
 
     def _use(self, accepted: PayloadEstimationParameters) -> None:
@@ -80,10 +98,14 @@ class PayloadEstimation:
         response.message = self._obstacle()
         response.success = not response.message
         if response.success:
-            self._parts, self._used = [], self._model()
-            response.message = (
-                f"let the arm move for {self._given.payload_estimate_time:g} s; the result comes on {RESULT}"
+            self._parts, self._used, self._rests = [], self._model(), []
+            needed = self._given.payload_estimate_rests
+            what = (
+                f"let the arm rest {needed} times, in poses that joints approach from both sides"
+                if needed
+                else f"let the arm move for {self._given.payload_estimate_time:g} s"
             )
+            response.message = f"{what}; the result comes on {RESULT}"
             self._log.info(f"estimating the payload: {response.message}")
         return response
 
@@ -94,8 +116,6 @@ class PayloadEstimation:
             return "the controller does not control the arm"
         if self._parts is not None or self._solving:
             return "a payload is being estimated already"
-        if len(controller.chain.tips) > 1:
-            return "the robot has several tips, and external efforts do not tell their payloads apart"
         if controller.parameters.observer_gain <= 0.0 or not np.isfinite(controller.external.threshold).any():
             return "external efforts are not observed: observer_gain must be positive and the model compiled"
         if self._model().compensated:
@@ -118,55 +138,85 @@ class PayloadEstimation:
         )
         self._last = int(stamps[-1])
         first = int(self._parts[0][0][0])
+        if self._given.payload_estimate_rests:
+            self._look_for_rests(controller)
+            return
         if 1e-9 * (self._last - first) < self._given.payload_estimate_time:
             return
-        whole = [np.concatenate(part) for part in zip(*self._parts, strict=True)]
-        times, links, gain = (
-            1e-9 * (whole[0] - first),
-            self._used.dynamics,
-            controller.parameters.observer_gain,
-        )
-        _, keep = np.unique(times, return_index=True)
-        seen = (times[keep], *(part[keep] for part in whole[1:]))
+        links, gain, seen = self._used.dynamics, controller.parameters.observer_gain, self._seen()
         self._background.submit(
             "payload", lambda: estimate_payload(links, gain, *seen), self._take, self._end
         )
+        self._parts, self._solving = None, True
+
+    def _seen(self) -> tuple[Array, ...]:
+        """Times, positions, velocities and external efforts of every state so far."""
+        assert self._parts
+        whole = [np.concatenate(part) for part in zip(*self._parts, strict=True)]
+        times, keep = np.unique(1e-9 * (whole[0] - int(whole[0][0])), return_index=True)
+        return (times, *(part[keep] for part in whole[1:]))
+
+    def _look_for_rests(self, controller: ArmController) -> None:
+        """Take the rests when there are enough; of what was before the last one nothing else is kept."""
+        if self._last - self._looked < LOOK:
+            return
+        self._looked = self._last
+        times, position, velocity, external = self._seen()
+        found = rests(times, position, velocity)
+        if len(self._rests) + len(found) >= self._given.payload_estimate_rests or (
+            found and np.abs(velocity[-1]).max() > APPROACH
+        ):
+            self._rests += [(position[k], came, external[k]) for k, came in found]
+            self._parts = []
+            if found:
+                self._log.info(f"{len(self._rests)} of {self._given.payload_estimate_rests} rests")
+        if len(self._rests) < self._given.payload_estimate_rests:
+            return
+        assert self._used is not None
+        links = self._used.dynamics
+        given = [np.array(part) for part in zip(*self._rests, strict=True)]
+        self._background.submit("payload", lambda: estimate_at_rest(links, *given), self._take, self._end)
         self._parts, self._solving = None, True
 
     def _end(self, reason: str) -> None:
         self._parts, self._solving = None, False
         self._log.warning(f"no payload is estimated: {reason}")
 
-    def _take(self, found: PayloadEstimate) -> None:
+    def _take(self, found: tuple[PayloadEstimate, ...]) -> None:
         self._solving = False
         model = self._used
         assert model is not None
-        message = InertiaStamped()
-        message.header.frame_id = model.chain.tip
-        set_stamp(message.header.stamp, self._last)
-        message.inertia.m = found.mass
-        center = message.inertia.com
-        center.x, center.y, center.z = found.center.tolist()
-        self._result.publish(message)
-        place = ", ".join(short(value) for value in found.center.tolist())
-        self._log.info(
-            f"payload beside the declared one: {short(found.mass)} kg at ({place}) m in {model.chain.tip},"
-            f" standard deviation {short(found.mass_deviation)} kg;"
-            f" {100.0 * found.unexplained:.0f} % of the external efforts are not explained by it"
-        )
+        for one in found:
+            message = InertiaStamped()
+            message.header.frame_id = one.tip
+            set_stamp(message.header.stamp, self._last)
+            message.inertia.m = one.mass
+            center = message.inertia.com
+            center.x, center.y, center.z = one.center.tolist()
+            self._result.publish(message)
+            place = ", ".join(short(value) for value in one.center.tolist())
+            self._log.info(
+                f"payload beside the declared one: {short(one.mass)} kg at ({place}) m in {one.tip},"
+                f" standard deviations {short(one.mass_deviation)} kg and"
+                f" {short(float(one.center_deviation.max()))} m;"
+                f" {100.0 * one.unexplained:.0f} % of the external efforts are not explained by it"
+            )
         if self._given.apply_payload:
-            self._apply(found, model)
+            self._apply([one for one in found if one.mass >= LEAST_MASS], model)
 
-    def _apply(self, found: PayloadEstimate, model: ArmModel) -> None:
+    def _apply(self, found: Sequence[PayloadEstimate], model: ArmModel) -> None:
         if model is not self._model():
             self._log.warning("the payload is not applied: the model has changed meanwhile")
             return
-        wanted = found.added_to(model.payload)
-        result = self._node.set_parameters_atomically(
-            [
-                Parameter("payload_mass", value=wanted.payload_mass),
-                Parameter("payload_center", value=list(wanted.payload_center)),
+        wanted: list[Parameter] = []
+        for one in found:
+            several = bool(model.loads)
+            load = one.added_to(model.loads[one.tip] if several else model.payload)
+            prefix = f"{PREFIX}{one.tip}." if several else "payload_"
+            wanted += [
+                Parameter(f"{prefix}mass", value=load.payload_mass),
+                Parameter(f"{prefix}center", value=list(load.payload_center)),
             ]
-        )
+        result = self._node.set_parameters_atomically(wanted)
         if not result.successful:
             self._log.warning(f"the payload is not applied: {result.reason}")

@@ -9,6 +9,7 @@ from typing import Any
 import viser
 
 from robot_dynamics.spatial import Array
+from robot_dynamics.view.browser.stiffness import StiffnessSliders
 from robot_dynamics.view.machine import Coordinate
 from robot_dynamics.view.moves import MoveGoal
 from robot_dynamics.view.setting import Setting
@@ -263,6 +264,7 @@ class ControllerPanel:
         reset.on_click(lambda _: actions.reset_fault())
         again.on_click(lambda _: actions.reset())
         self._apply: Any = None
+        self._stiffness = StiffnessSliders(server, tab, actions.set)
 
     def show(self, settings: Sequence[Setting]) -> None:
         """Show the parameters as the controller reports them; typed values stay until they are applied."""
@@ -275,6 +277,7 @@ class ControllerPanel:
                 field.value = one.value
         self._applied = frozenset()
         self._settings = shown
+        self._stiffness.show({one.name: one.value for one in shown})
 
     def _make(self, settings: tuple[Setting, ...]) -> None:
         for field in self._fields.values():
