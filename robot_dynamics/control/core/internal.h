@@ -77,10 +77,11 @@ typedef struct {
     double reference;             /* its velocity in the last state */
     int sign, count;              /* of velocity error; half periods that last */
     int states;                   /* so far */
-    int swings;                   /* whether it is an oscillation */
-    int swells;                   /* half periods that swell */
+    int swings, swells;           /* whether it is an oscillation; half periods that swell */
     double first, grew;           /* peak from which they do; factor of the last one */
     double square, weight;        /* mean square of the peaks over the last moment, and what of a moment has passed */
+    double errors[4], noise;      /* of the last states, the newest first; mean square of the ones before */
+    double turning;               /* growth of one that turns in every state; 0: it does not */
 } rd_swing;
 
 enum { RD_PACE_RECENT = 3, RD_PACE_BINS = 256 };
@@ -456,7 +457,7 @@ void rd_count_fault(rd_core *core);
 void rd_supervision_set_back(rd_core *core, double by);
 /* The joint that oscillates with the feedback's help, with its speed and the least that counts; -1: none. */
 int rd_find_oscillation(rd_core *core, double share, double *measured, double *allowed);
-void rd_forget_oscillation(rd_core *core);
+void rd_forget_oscillation(rd_core *core, int all);
 /* How many times as fast as half a period before a joint is whose oscillation swells; 1: it does not. */
 double rd_swelling(const rd_core *core, int joint);
 /* Whether a velocity beyond all bounds is real: the state before and both positions show it. */

@@ -16,6 +16,12 @@ static const double SWELLING = 1.3, SWOLLEN = 100.0, COUNTED = 0.5, EVENLY = 2.0
 /* Share of the reference's change of velocity that a robot may lack or have too much of, whose masses are a fifth off. It
  * also lags by a cycle. The velocity error that both give is no oscillation. */
 static const double UNKNOWN_INERTIA = 0.25;
+/* Gains that are many times too high let the velocity error turn in every state. It counts after so many states in which
+ * it has turned and grown by so much, evenly but for the last one, which effort limits may hold back: the next one would be
+ * too fast already. It counts beyond this share of the velocity limit, and this many times the noise of the states before,
+ * which is known of so much time [s]. */
+enum { TURNS = 3 };
+static const double STEEP = 2.0, ALIKE = 2.0, SEEN = 1e-4, BEYOND_NOISE = 8.0, NOISE_TIME = 0.3;
 /* Damping takes this much of the energy that it could from a motion that something else drives. */
 static const double DAMPED = 0.5;
 
@@ -63,6 +69,30 @@ static void follow_swing(rd_swing *swing, double time, double speed, double pull
     ++swing->states;
 }
 
+/* Growth of a velocity error that has turned in so many states; 0: it has not. `pull` is the feedback's answer to it. */
+static double find_turning(rd_swing *swing, double time, double speed, double pull, double limit, int needed)
+{
+    double *was = swing->errors, least = INFINITY, most = 0.0, last = 0.0;
+    const int known = swing->states - TURNS; /* states whose noise is known: their mean at first */
+    const double oldest = was[TURNS], share = known > 0 ? fmin(1.0, fmax(1.0 / known, (time - swing->seen) / NOISE_TIME)) : 0.0;
+    int turns = swing->pull * speed > 0.0 && pull * speed < 0.0; /* as the feedback asked, and it asks for more */
+    memmove(was + 1, was, sizeof(double) * TURNS);
+    was[0] = speed;
+    swing->noise += share * (oldest * oldest - swing->noise);
+    for (int i = 0; i < needed && turns; ++i) {
+        const double growth = -was[i] / was[i + 1];
+        turns = growth >= STEEP;
+        if (i == 0) {
+            last = growth;
+        } else {
+            least = fmin(least, growth);
+            most = fmax(most, growth);
+        }
+    }
+    turns = turns && most <= ALIKE * least && last <= ALIKE * most && known > 0;
+    return turns && fabs(speed) > fmax(SEEN * limit, BEYOND_NOISE * sqrt(swing->noise)) ? fmax(most, last) : 0.0;
+}
+
 static double velocity_floor(const rd_settings *s, int j, double share)
 {
     return share * (isfinite(s->velocity_limits[j]) ? s->velocity_limits[j] : 1.0);
@@ -71,7 +101,7 @@ static double velocity_floor(const rd_settings *s, int j, double share)
 double rd_swelling(const rd_core *core, int joint)
 {
     const rd_swing *swing = &core->swings[joint];
-    return swing->last > 0.0 ? fmax(1.0, swing->peak / swing->last) : 1.0;
+    return swing->turning > 0.0 ? swing->turning : swing->last > 0.0 ? fmax(1.0, swing->peak / swing->last) : 1.0;
 }
 
 static int is_swollen(const rd_swing *swing, double floor)
@@ -116,15 +146,19 @@ int rd_find_oscillation(rd_core *core, double share, double *measured, double *a
         machine->stray_rate(core, rate);
     }
     find_changes(core, s, change);
+    const int known = core->trip.latched && core->trip.rule == RD_OSCILLATION; /* one joint has shown it */
     for (int j = 0; j < core->n; ++j) {
         rd_swing *swing = &core->swings[j];
         const double soft = core->softness[j], kv = soft * s->kv[j], kp = soft * soft * s->kp[j];
         const double floor = velocity_floor(s, j, share);
         const double away = machine->stray ? error[j] : core->reference.position[j] - core->state.position[j];
         const double slower = machine->stray ? rate[j] : core->reference.velocity[j] - core->state.velocity[j];
-        follow_swing(swing, core->time, -slower, kv * slower + kp * away, change[j], s->kp[j], kv, floor);
-        const double speed = fmax(swing->last, swing->peak);
-        swing->swings = swing->count >= HALVES || is_swollen(swing, floor);
+        const double pull = kv * slower + kp * away;
+        swing->turning = find_turning(swing, core->time, -slower, pull, velocity_floor(s, j, 1.0),
+                                      known ? TURNS - 1 : TURNS);
+        follow_swing(swing, core->time, -slower, pull, change[j], s->kp[j], kv, floor);
+        const double speed = fmax(fabs(slower), fmax(swing->last, swing->peak));
+        swing->swings = swing->turning > 0.0 || swing->count >= HALVES || is_swollen(swing, floor);
         if (swing->swings && (worst < 0 || speed > fastest)) {
             worst = j;
             fastest = *measured = speed;
@@ -134,12 +168,14 @@ int rd_find_oscillation(rd_core *core, double share, double *measured, double *a
     return worst;
 }
 
-void rd_forget_oscillation(rd_core *core)
+void rd_forget_oscillation(rd_core *core, int all)
 {
     for (int j = 0; j < core->n; ++j) {
         const rd_swing *before = &core->swings[j];
-        core->swings[j] = (rd_swing){.seen = core->time, .turned = core->time, .square = before->square,
-                                     .weight = before->weight, .states = before->states,
-                                     .reference = before->reference};
+        if (all || before->swings) {
+            core->swings[j] = (rd_swing){.seen = core->time, .turned = core->time, .square = before->square,
+                                         .weight = before->weight, .noise = before->noise, .states = before->states,
+                                         .reference = before->reference};
+        }
     }
 }

@@ -171,7 +171,7 @@ void rd_core_reset_fault(rd_core *core)
     for (int j = 0; j < core->n; ++j) {
         core->swung[j] = 1.0;
     }
-    rd_forget_oscillation(core);
+    rd_forget_oscillation(core, 1);
     core->supervision.faults = 0;
     core->has_sent = 0;
     core->phase = core->phase == RD_PROTECTIVE_STOP ? RD_HOLDING : core->phase;
@@ -298,17 +298,17 @@ static int watch_oscillation(rd_core *core, const rd_rules *rules)
         take_worse(&swing, joint, measured, allowed);
         for (int j = 0; j < core->n; ++j) {
             if (core->swings[j].swings || core->settings->machine->stray) {
-                core->swung[j] = fmax(SOFTEST, fmin(1.0, core->softness[j]) / (1.0 + rd_swelling(core, joint)));
+                const double swelling = fmax(rd_swelling(core, joint), rd_swelling(core, j));
+                core->swung[j] = fmax(SOFTEST, fmin(1.0, core->softness[j]) / (1.0 + swelling));
             }
         }
-        rd_forget_oscillation(core);
+        rd_forget_oscillation(core, core->settings->machine->stray != NULL);
     }
     core->supervision.rules[RD_OSCILLATION].largest = fmax(core->supervision.rules[RD_OSCILLATION].largest, swing.share);
     if (joint >= 0 && !core->trip.latched) {
         rd_trip_rule(core, RD_OSCILLATION, joint, measured, allowed);
-        return 1;
     }
-    return 0;
+    return joint >= 0; /* in a stop, too, the effort of this state has lower gains already */
 }
 
 /* In the first second the robot stays where it is, unless it follows something. */
@@ -413,7 +413,7 @@ void rd_supervision_restart(rd_core *core)
     core->former = NULL;
     core->supervision.seen = core->time;
     rd_pace_forget(core);
-    rd_forget_oscillation(core);
+    rd_forget_oscillation(core, 1);
 }
 
 void rd_supervision_begin(rd_core *core)
