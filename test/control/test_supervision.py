@@ -291,7 +291,7 @@ def test_an_arm_that_is_shaken_loses_feedback_only_where_it_swings():
     ],
 )
 def test_an_oscillation_that_swells_is_stopped_below_0_15_of_the_speed_limit(robot, inertia, period):
-    """They reached 0.18, 2.9, 0.48, 1.03, 4.5 and 261 of it: the last ones grow 43 and 1000 times in a state."""
+    """They reached 0.18, 2.9, 0.48, 1.03, 4.5 and 261 of it; the last one grows 1000 times in a state."""
     start = PANDA if robot == "panda" else READY
     loop = ArmLoop(robot, start, declared={"rotor_inertia": (inertia,)}, period=period)
     loop.run(0.8)

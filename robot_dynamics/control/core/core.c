@@ -276,6 +276,16 @@ static void rest_on_brakes(rd_core *core)
     }
 }
 
+void rd_supervision_set_back(rd_core *core, double by)
+{
+    rd_supervision *watch = &core->supervision;
+    watch->stopped_at -= by;
+    watch->began -= by;
+    for (int i = 0; i < watch->faults; ++i) {
+        watch->fault_times[i] -= by;
+    }
+}
+
 int rd_core_update(rd_core *core, double time, const double *position, const double *velocity)
 {
     const double before = core->time;

@@ -106,7 +106,7 @@ typedef struct {
     double fault_times[RD_MOST_FAULTS];
     int faults;
     int weighs;                   /* whether the weight has yet to be compared with the limits */
-    int begins;                   /* whether the first second has not passed */
+    int begins;                   /* whether the first second has not passed; 2: and it has followed something since */
     double began, first;          /* [s]; share of the speed then; negative: not seen yet */
 } rd_supervision;
 
@@ -452,11 +452,11 @@ int rd_supervise(rd_core *core);
 void rd_supervision_restart(rd_core *core);
 void rd_supervision_begin(rd_core *core);
 void rd_count_fault(rd_core *core);
-
 /* The clock was set back by so much [s]: what supervision remembers stays as long ago as it was. */
 void rd_supervision_set_back(rd_core *core, double by);
-/* The joint that oscillates with the feedback's help, with its speed and the least that counts; -1: none. */
+/* The joint that oscillates by feedback, its speed and the least that counts; -1: none. How much slower joints or legs are. */
 int rd_find_oscillation(rd_core *core, double share, double *measured, double *allowed);
+void rd_find_rates(rd_core *core, double *rate);
 void rd_forget_oscillation(rd_core *core, int all);
 /* How many times as fast as half a period before a joint is whose oscillation swells; 1: it does not. */
 double rd_swelling(const rd_core *core, int joint);

@@ -134,6 +134,17 @@ static void find_changes(rd_core *core, const rd_settings *s, double *change)
     }
 }
 
+void rd_find_rates(rd_core *core, double *rate)
+{
+    if (core->settings->machine->stray) {
+        core->settings->machine->stray_rate(core, rate);
+        return;
+    }
+    for (int j = 0; j < core->n; ++j) {
+        rate[j] = core->reference.velocity[j] - core->state.velocity[j];
+    }
+}
+
 int rd_find_oscillation(rd_core *core, double share, double *measured, double *allowed)
 {
     const rd_settings *s = core->settings;
@@ -143,8 +154,8 @@ int rd_find_oscillation(rd_core *core, double share, double *measured, double *a
     int worst = -1;
     if (machine->stray) {
         machine->stray(core, error, &linear, &angular);
-        machine->stray_rate(core, rate);
     }
+    rd_find_rates(core, rate);
     find_changes(core, s, change);
     const int known = core->trip.latched && core->trip.rule == RD_OSCILLATION; /* one joint has shown it */
     for (int j = 0; j < core->n; ++j) {
@@ -152,7 +163,7 @@ int rd_find_oscillation(rd_core *core, double share, double *measured, double *a
         const double soft = core->softness[j], kv = soft * s->kv[j], kp = soft * soft * s->kp[j];
         const double floor = velocity_floor(s, j, share);
         const double away = machine->stray ? error[j] : core->reference.position[j] - core->state.position[j];
-        const double slower = machine->stray ? rate[j] : core->reference.velocity[j] - core->state.velocity[j];
+        const double slower = rate[j];
         const double pull = kv * slower + kp * away;
         swing->turning = find_turning(swing, core->time, -slower, pull, velocity_floor(s, j, 1.0),
                                       known ? TURNS - 1 : TURNS);

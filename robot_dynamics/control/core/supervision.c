@@ -14,6 +14,8 @@ enum { STATES = 3 };
 static const double AGAIN = 5.0;
 /* How long after activation or the release of brakes the robot has to stay where it is [s]. */
 static const double BEGINNING = 1.0;
+/* Of the speed allowed then, what one that follows something may have beside its reference. */
+static const double DEPARTED = 2.0;
 /* Least share of its final value that an observer is taken to show. */
 static const double LEAST_SHOWN = 0.2;
 /* Share of the movement that a measured velocity tells which positions must show. */
@@ -235,6 +237,19 @@ static int apply(rd_core *core, int rule, const reading *value)
     return 1;
 }
 
+/* Distances of the joints or legs (n) from the reference in `before`, and of a platform's pose. */
+static void find_errors(rd_core *core, double *linear, double *angular)
+{
+    const rd_machine *machine = core->settings->machine;
+    if (machine->stray) {
+        machine->stray(core, core->before, linear, angular);
+        return;
+    }
+    for (int j = 0; j < core->n; ++j) {
+        core->before[j] = core->reference.position[j] - core->state.position[j];
+    }
+}
+
 /* What yields may be anywhere; its speed is watched. */
 static int watch_following(rd_core *core, const rd_rules *rules)
 {
@@ -243,19 +258,12 @@ static int watch_following(rd_core *core, const rd_rules *rules)
     if (rd_follows_nothing(core) || rd_yields(core) || core->braked) {
         return 0;
     }
-    const double *error = core->before;
     double linear = 0.0, angular = 0.0;
-    if (machine->stray) {
-        machine->stray(core, core->before, &linear, &angular);
-        take_worse(&pose, 0, linear, rules->pose[0]);
-        take_worse(&pose, 1, angular, rules->pose[1]);
-    } else {
-        for (int j = 0; j < core->n; ++j) {
-            core->before[j] = core->reference.position[j] - core->state.position[j];
-        }
-    }
+    find_errors(core, &linear, &angular);
+    take_worse(&pose, 0, linear, rules->pose[0]);
+    take_worse(&pose, 1, angular, rules->pose[1]);
     for (int j = 0; j < core->n; ++j) {
-        take_worse(&legs, j, fabs(error[j]), rules->following[j]);
+        take_worse(&legs, j, fabs(core->before[j]), rules->following[j]);
     }
     return apply(core, RD_FOLLOWING_ERROR, &legs) || (machine->stray && apply(core, RD_POSE_ERROR, &pose));
 }
@@ -311,7 +319,7 @@ static int watch_oscillation(rd_core *core, const rd_rules *rules)
     return joint >= 0; /* in a stop, too, the effort of this state has lower gains already */
 }
 
-/* In the first second the robot stays where it is, unless it follows something. */
+/* In the first second the robot stays where it is. One that departs meanwhile is as fast as its reference. */
 static int watch_beginning(rd_core *core, const rd_rules *rules)
 {
     rd_supervision *watch = &core->supervision;
@@ -323,30 +331,27 @@ static int watch_beginning(rd_core *core, const rd_rules *rules)
         rd_observer_learn(core->observer, 0);
         return 0;
     }
-    watch->begins = core->time - watch->began <= BEGINNING && !rd_has_plan(core) && !core->trip.latched && !rd_follows_nothing(core);
-    rd_observer_learn(core->observer, watch->begins);
+    double *rate = core->scratch[1], linear, angular;
+    const int within = core->time - watch->began <= BEGINNING && !core->trip.latched && !rd_follows_nothing(core);
+    watch->begins = !within ? 0 : rd_has_plan(core) ? 2 : watch->begins;
+    rd_observer_learn(core->observer, watch->begins == 1);
+    const int departed = watch->begins == 2;
     if (!watch->begins) return 0;
-    if (core->settings->machine->stray) {
-        double linear, angular;
-        core->settings->machine->stray(core, core->before, &linear, &angular);
-    } else {
-        for (int j = 0; j < core->n; ++j) {
-            core->before[j] = core->reference.position[j] - core->state.position[j];
-        }
-    }
+    find_errors(core, &linear, &angular);
+    rd_find_rates(core, rate);
     for (int j = 0; j < core->n; ++j) {
         /* An unknown part of the weight makes no joint faster than this share of the following error's spring. */
         const double settling = 0.75 * sqrt(core->settings->kp[j]) * rules->following[j];
         const double most = rules->start_speed > 0.0 ? fmax(rules->start_speed * core->settings->velocity_limits[j], settling) : 0.0;
-        take_worse(&speed, j, fabs(core->state.velocity[j]), most);
-        take_worse(&distance, j, rd_yields(core) ? 0.0 : fabs(core->before[j]), rules->start_displacement * rules->following[j]);
+        take_worse(&speed, j, departed ? fabs(rate[j]) : fabs(core->state.velocity[j]), departed ? DEPARTED * most : most);
+        take_worse(&distance, j, departed || rd_yields(core) ? 0.0 : fabs(core->before[j]), rules->start_displacement * rules->following[j]);
     }
     if (watch->first < 0.0) {
         watch->first = speed.share; /* a robot that moves already has so much to lose */
     }
     speed.share /= fmax(1.0, 1.1 * watch->first);
     const double *external = rd_observer_external(core->observer);
-    for (int j = 0; rules->start_effort && rules->start_speed > 0.0 && j < core->n; ++j) {
+    for (int j = 0; !departed && rules->start_effort && rules->start_speed > 0.0 && j < core->n; ++j) {
         take_worse(&effort, j, fabs(external[j]), isfinite(external[core->n + j]) ? rules->start_effort[j] : INFINITY);
     }
     return apply(core, RD_START_EFFORT, &effort) || apply(core, RD_START_SPEED, &speed) || apply(core, RD_START_DISPLACEMENT, &distance);
@@ -422,16 +427,6 @@ void rd_supervision_begin(rd_core *core)
     core->supervision.begins = core->supervision.weighs = 1;
     core->supervision.began = core->time;
     core->supervision.first = -1.0;
-}
-
-void rd_supervision_set_back(rd_core *core, double by)
-{
-    rd_supervision *watch = &core->supervision;
-    watch->stopped_at -= by;
-    watch->began -= by;
-    for (int i = 0; i < watch->faults; ++i) {
-        watch->fault_times[i] -= by;
-    }
 }
 
 /* Several faults in a short time latch. */
