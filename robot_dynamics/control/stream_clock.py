@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
+from itertools import pairwise
 
 import numpy as np
 
@@ -22,14 +23,26 @@ SLOW = 1.0 / 16.0
 """Share of a new deviation in their mean."""
 RARE = 8.0
 """Cost of a lost pose, in squared standard deviations: one of fifty is lost."""
+STALLED = 20.0
+"""Greatest cost of a pose that is late, where its place says which one it is."""
+OUTLYING = 3.0
+"""Deviations beyond so many standard deviations count as these."""
+MISSING = 0.6
+"""Mean number of poses missing before each one, beyond which the sender has another rate."""
+MOST_LOST, FARTHEST = 3, 64
+"""Numbers of missing poses: most that count at once in this mean; most between two poses."""
 LEAST_STEP, LEAST_SHARE = 1e-4, 0.1
 """Least time between the first two poses [s]; least step of a tick, in periods, and factor on a period."""
+SAME_RATE = 0.5
+"""Deviation of the first interval after a gap, in periods, within which the rate is the one before."""
+BURST = 0.2
+"""Poses nearer to each other, in periods, have waited for each other."""
 LEAST_JITTER = 0.05
 """Smallest standard deviation of the times that counts, in periods."""
 LEAST_NOISE = 1e-5
 """The same of the poses [m, rad]."""
-PREFERRED = 1.5
-"""Factor by which one reading of the times is smoother when it replaces the other."""
+PREFERRED, MOST_PREFERRED = 1.5, 4.5
+"""Factor by which one reading of the times is smoother when it replaces the other; its most for one pose."""
 
 
 class SenderClock:
@@ -37,9 +50,11 @@ class SenderClock:
 
     Recursive least squares of a straight line through the times over the numbers of the poses, with a memory
     that grows to ``MEMORY`` (Kalata 1984, alpha-beta filter). Missing poses are noticed by time and place.
+    Outlying deviations are cut (Huber 1964), so a sender that is late once changes neither rate nor ticks.
 
     Attributes:
         period: time between two poses [s]; 0 before the second.
+        known: the same before a gap; 0 where there has been none.
         on_ticks: whether the poses follow the ticks, and not the times, more smoothly.
     """
 
@@ -49,15 +64,29 @@ class SenderClock:
 
     def clear(self) -> None:
         """Begin anew."""
+        self.known = 0.0
+        self._score = 0.0
+        self._begin()
+
+    def pause(self) -> None:
+        """Begin anew after a gap; a rate that is found again is the one before."""
+        self.known = self.period or self.known
+        self._begin()
+
+    def _begin(self) -> None:
         self._count, self._tick, self._mean, self._square, self._noise = 0, 0.0, 0.0, 0.0, 0.0
+        self._missing, self._spare = 0.0, 0
         self._last: deque[tuple[float, float, Array]] = deque(maxlen=4)
-        self._bends = [0.0, 0.0]
         self.period = 0.0
 
     @property
     def jitter(self) -> float:
         """Root mean square of the deviations of the times from the ticks [s]."""
         return math.sqrt(self._square)
+
+    @property
+    def _spread(self) -> float:
+        return max(self.jitter, LEAST_JITTER * self.period)
 
     def tick(self, time: float, place: Array) -> float:
         """Tick [s] of a pose with a ``time`` [s] that scatters.
@@ -72,37 +101,52 @@ class SenderClock:
         if count <= 2:
             self.period = time - self._tick if count == 2 else 0.0
             self._tick = time
+            if count == 2 and abs(self.period - self.known) < SAME_RATE * self.known:
+                self.period, self._count = self.known, RESTART
         else:
-            lost = self._steps(time, place) if count > RESTART else 1
-            self._take(time, lost, count)
+            steps = self._steps(time, place) if count > RESTART else 1
+            self._take(time, steps, count)
+        while self._last and self._last[-1][1] >= self._tick:
+            self._last.pop()  # more poses had been taken for lost than were
         self._last.append((time, self._tick, place))
         self._compare()
         return self._tick
 
     def _take(self, time: float, steps: int, count: int) -> None:
         late = time - self._tick - steps * self.period
+        known = count > RESTART
+        cut = min(max(late, -OUTLYING * self._spread), OUTLYING * self._spread) if known else late
         # Poses of a burst come at the same time.
-        step = steps * self.period + 2.0 * (2 * count - 1) / (count * (count + 1)) * late
-        self._tick += max(step, LEAST_SHARE * self.period)
-        change = 6.0 / (count * (count + 1)) * late / steps
+        step = steps * self.period + 2.0 * (2 * count - 1) / (count * (count + 1)) * cut
+        self._tick += max(step, LEAST_SHARE * self.period) if steps > 0 else step
+        change = 6.0 / (count * (count + 1)) * cut / max(steps, 1)
         self.period = max(self.period + change, LEAST_SHARE * self.period)
         share = max(SLOW, 1.0 / count)
-        self._mean += share * (late - self._mean)
-        self._square += share * (late * late - self._square)
+        self._mean += share * (min(max(late, -self.period), self.period) - self._mean)
+        self._square += share * (cut * cut - self._square)
+        self._missing += SLOW * (min(max(steps - 1, -MOST_LOST), MOST_LOST) - self._missing)
+        self._spare = max(self._spare + steps - 1, 0) if steps != 1 or late < -BURST * self.period else 0
         if abs(self._mean) > ASTRAY * self.period:
             self._count, self._mean = RESTART, 0.0
+        elif self._missing > MISSING:
+            self.period *= 1.0 + self._missing
+            self._missing, self._spare, self._count = 0.0, 0, RESTART
 
     def _steps(self, time: float, place: Array) -> int:
-        """Number of ticks since the last pose that explains time and place best."""
-        spread, noise = max(self.jitter, LEAST_JITTER * self.period), max(self._noise, LEAST_NOISE)
+        """Number of ticks since the last pose that explains time and place best.
+
+        It is below 1 where poses that were taken for lost come later, in a burst.
+        """
+        spread, noise = self._spread, max(self._noise, LEAST_NOISE)
         best, chosen, off = math.inf, 1, 0.0
-        nearest = round((time - self._tick) / self.period)
-        for steps in range(max(1, nearest - 1), max(1, nearest + 1) + 1):
+        nearest = min(round((time - self._tick) / self.period), FARTHEST)
+        for steps in range(1 - self._spare, max(1, nearest + 1) + 1):
             late = time - self._tick - steps * self.period
             error = float(np.abs(place - self._expected(self._tick + steps * self.period)).max())
-            cost = (late / spread) ** 2 + RARE * (steps - 1)
+            cost = (late / spread) ** 2
             if self.on_ticks:  # places that follow the times say nothing about the ticks
-                cost += (error / noise) ** 2
+                cost = min(cost, STALLED) + (error / noise) ** 2
+            cost += RARE * max(steps - 1, 0)
             if cost < best:
                 best, chosen, off = cost, steps, error
         self._noise += SLOW * (off - self._noise)
@@ -110,6 +154,8 @@ class SenderClock:
 
     def _expected(self, time: float) -> Array:
         """Place (6,) at a time [s] by the parabola through the last three."""
+        if len(self._last) < 3:
+            return self._last[-1][2]
         (_, a, p), (_, b, q), (_, c, r) = list(self._last)[-3:]
         u, v, w = time - a, time - b, time - c
         return np.asarray(
@@ -119,17 +165,26 @@ class SenderClock:
         )
 
     def _compare(self) -> None:
-        """Compare the third differences of the places over the times and over the ticks."""
-        if len(self._last) < 4:
+        """Compare the third differences of the places over the times and over the ticks.
+
+        Poses of a burst say nothing, and no single one much.
+        """
+        times = [one[0] for one in self._last]
+        if len(times) < 4 or min(b - a for a, b in pairwise(times)) < BURST * self.period:
             return
-        for k in (0, 1):
-            t = [one[k] for one in self._last]
-            row = [one[2] for one in self._last]
-            for order in (1, 2, 3):
-                row = [(row[i + 1] - row[i]) / max(t[i + order] - t[i], 1e-4) for i in range(len(row) - 1)]
-            self._bends[k] += SLOW * (float(row[0] @ row[0]) - self._bends[k])
-        over_times, over_ticks = self._bends
-        worse = over_ticks if self.on_ticks else over_times
-        other = over_times if self.on_ticks else over_ticks
-        if worse > PREFERRED**2 * other:
-            self.on_ticks = not self.on_ticks
+        over_times, over_ticks = self._bend(times), self._bend([one[1] for one in self._last])
+        if min(over_times, over_ticks) <= 0.0:
+            return
+        smoother = math.log(over_ticks / over_times)
+        most = math.log(MOST_PREFERRED**2)
+        self._score += SLOW * (min(max(smoother, -most), most) - self._score)
+        needed = math.log(PREFERRED**2)
+        if abs(self._score) > needed:
+            self.on_ticks = self._score < 0.0
+
+    def _bend(self, moments: list[float]) -> float:
+        """Square of the third divided difference of the last four places."""
+        row = [one[2] for one in self._last]
+        for order in (1, 2, 3):
+            row = [(row[i + 1] - row[i]) / (moments[i + order] - moments[i]) for i in range(len(row) - 1)]
+        return float(row[0] @ row[0])

@@ -1,12 +1,13 @@
 """Lag, error and force steps of a platform whose stream of poses comes over DDS from a sender that scatters.
 
-    make sweep NAME=streams                             ten cases, five minutes; the computer must be idle
+    make sweep NAME=streams                             fifteen cases, five minutes; the computer must be idle
+    make sweep NAME=streams SWEEP="--late 25"           the sender is late once, by 25 ms
 
-Simulator, controller, sender and observer are processes with a real-time priority, at 250 Hz by the wall
+Simulator, controller, sender and observer are processes with a real-time priority, at 500 Hz by the wall
 clock. Intervals of the sender scatter by 3 ms, and 2 % of its poses are not sent. Each case prints what is
 left from the fourth second on: the lag behind the pose of the sender's clock, the error of the reference
-after that, the largest change of a force from one command to the next as a share of its limit, and by how
-much the sender itself was late.
+after that, the largest change of a force within a cycle as a share of its limit, by how much the sender
+itself was late, and the longest time between two commands.
 """
 
 from __future__ import annotations
@@ -35,30 +36,31 @@ from robot_dynamics.ros.support.processes import claim_domain, node_environment
 from robot_dynamics.ros.support.scheduling import run_first
 from robot_dynamics.stewart.orientation import quaternion_from_rotation, rotation_from_vector
 
-CASES = [
-    *itertools.product((60, 30, 100), ("tick",), ("meant", "sent")),
-    *itertools.product((60, 30, 100), ("sending",), ("none",)),
-    (60, "tick", "none"),
-]
-"""Rate [Hz]; moment for which a pose is computed; its stamp."""
+WAYS = [("tick", "meant"), ("tick", "sent"), ("tick", "none"), ("sending", "sent"), ("sending", "none")]
+"""Moment for which a pose is computed; its stamp."""
+RATES = (60, 30, 100)
 SECONDS, SETTLED, BEFORE = 10.0, 4.0, 3.0
 """Of the stream; after which it counts; in which sender and node find each other [s]."""
 SCATTER, LOST = 3e-3, 0.02
+LATE_AT = 6.0
+"""Moment at which the sender is late [s]."""
 FIRST = 12
 """Poses that are never lost."""
-RATE, PRIORITY = 250.0, 20
+RATE, PRIORITY = 500.0, 20
 HOME, FORCE = MOTION_BASE["home"]["position"], MOTION_BASE["leg_defaults"]["limits"]["force"]
 TOPICS = {"stewart_platform/reference": "place", "leg_effort_controller/commands": "array"}
 
 
-def send(rate: float, meant: str, stamp: str, begin: int) -> None:
-    """Send the poses of a case from a system time [ns] on."""
+def send(rate: float, meant: str, stamp: str, begin: int, stall: float) -> None:
+    """Send the poses of a case from a system time [ns] on; once the sender stalls [s]."""
     rclpy.init(args=[])
     node = rclpy.create_node("sender")
     poses = node.create_publisher(PoseStamped, "stewart_platform/pose_command", 10)
     random, count = np.random.default_rng(3), int(SECONDS * rate)
     ticks = np.arange(count) / rate
     dues = np.maximum.accumulate(ticks + random.normal(size=count) * SCATTER / np.sqrt(2.0))
+    first = int(np.searchsorted(dues, LATE_AT))
+    dues[first:] = np.maximum(dues[first:], dues[first] + stall)
     kept = (random.random(count) >= LOST) | (np.arange(count) < FIRST)
     late = []
     for tick, due, sent in zip(ticks.tolist(), dues.tolist(), kept.tolist(), strict=True):
@@ -80,12 +82,12 @@ def send(rate: float, meant: str, stamp: str, begin: int) -> None:
     print(f"{1e3 * np.percentile(late, 99):.1f} ms")
 
 
-def measure(folder: Path, rate: float, meant: str, stamp: str) -> str:
+def measure(folder: Path, stall: float, rate: float, meant: str, stamp: str) -> str:
     """One case; a line of the report."""
     machine, file = folder / "machine.yaml", folder / "record.jsonl"
     machine.write_text(yaml.safe_dump(MOTION_BASE), encoding="utf-8")
     given = {"machine": str(machine)}
-    clock = "recovered" if stamp == "sent" else "stamps"
+    clock = "recovered" if (meant, stamp) == ("tick", "sent") else "stamps"
     watched = " ".join([str(file), *(f"{kind}={topic}" for topic, kind in TOPICS.items())])
     with (
         NodeProcess("simulator", {**given, "rate": RATE}) as plant,
@@ -98,7 +100,7 @@ def measure(folder: Path, rate: float, meant: str, stamp: str) -> str:
             assert time.monotonic() < deadline, controller.describe()
             time.sleep(0.1)
         begin = time.time_ns() + int(1e9 * BEFORE)
-        words = [sys.executable, __file__, "--sender", json.dumps([rate, meant, stamp, begin])]
+        words = [sys.executable, __file__, "--sender", json.dumps([rate, meant, stamp, begin, stall])]
         environment = os.environ | node_environment(claim_domain())
         with subprocess.Popen(words, env=environment, stdout=subprocess.PIPE, text=True) as sender:
             if refused := run_first([sender.pid], PRIORITY):
@@ -112,12 +114,14 @@ def measure(folder: Path, rate: float, meant: str, stamp: str) -> str:
     found = np.array([one.values for one in counted]) - HOME
     lags = np.arange(0.5, 3.0, 0.02) / rate
     errors = [np.abs(found - np.array([mix(t - lag)[0] for t in times])).max() for lag in lags]
-    forces = np.array([one.values for one in commands if counted[0].at <= one.at <= counted[-1].at])
-    step = np.abs(np.diff(forces, axis=0)).max() / FORCE
+    sent = [one for one in commands if counted[0].at <= one.at <= counted[-1].at]
+    step = np.abs(np.diff([one.values for one in sent], axis=0)).max() / FORCE
+    longest = 1e3 * max(b.at - a.at for a, b in itertools.pairwise(sent))
     best = int(np.argmin(errors))
     return (
         f"{rate} Hz, for the {meant}, stamp {stamp}, {clock}: lag {lags[best] * rate:.2f} periods, error"
-        f" {1e3 * errors[best]:.2f} mm, force step {100.0 * step:.2f} %; 99 % sent within {late}"
+        f" {1e3 * errors[best]:.2f} mm, force step {100.0 * step:.2f} %; 99 % sent within {late},"
+        f" longest cycle {longest:.1f} ms"
     )
 
 
@@ -127,12 +131,15 @@ def main() -> int:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--sender", help=argparse.SUPPRESS)
-    if words := parser.parse_args().sender:
-        send(*json.loads(words))
+    parser.add_argument("--late", type=float, default=0.0, metavar="MS", help="once, by so much [ms]")
+    parser.add_argument("--rates", type=int, nargs="+", default=RATES, help="of the sender [Hz]")
+    arguments = parser.parse_args()
+    if arguments.sender:
+        send(*json.loads(arguments.sender))
         return 0
-    for case in CASES:
+    for rate, way in itertools.product(arguments.rates, WAYS):
         with tempfile.TemporaryDirectory() as folder:
-            print(measure(Path(folder), *case), flush=True)
+            print(measure(Path(folder), 1e-3 * arguments.late, rate, *way), flush=True)
     return 0
 
 

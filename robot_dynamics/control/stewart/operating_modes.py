@@ -18,7 +18,7 @@ import math
 import numpy as np
 
 from robot_dynamics.control.brakes import Brakes, BrakeTiming
-from robot_dynamics.control.stewart.envelope import Forces, Pace, ReferenceEnvelope
+from robot_dynamics.control.stewart.envelope import Forces, Pace, ReferenceEnvelope, rotated
 from robot_dynamics.control.stewart.governed_motion import GovernedMotion, GovernorGoal, PoseGoal, StreamGoal
 from robot_dynamics.control.stewart.parameters import StewartParameters
 from robot_dynamics.control.stewart.reference_governor import GovernedReference, PoseTarget, ReferenceGovernor
@@ -184,9 +184,10 @@ class OperatingModes:
         motion = self._lead(time, start, StreamGoal(poses, parameters.settle_speed, jacobian))
         governor = motion.governor
         governor.confined, governor.quickness = True, STREAM_QUICKNESS
-        jerk = parameters.stream_jerk or parameters.max_acceleration / FULL_ACCELERATION
-        ratio = governor.pace.angular_acceleration / governor.pace.acceleration
-        governor.jerk = jerk * np.repeat([1.0, ratio], 3)
+        usual = parameters.max_acceleration / FULL_ACCELERATION
+        jerk = parameters.stream_jerk or usual
+        parts = np.repeat([1.0, governor.pace.angular_acceleration / governor.pace.acceleration], 3)
+        governor.jerk, governor.stop_jerk = jerk * parts, max(jerk, usual) * parts
         return motion
 
     def deviation(self) -> tuple[float, float, str] | None:
@@ -201,13 +202,7 @@ class OperatingModes:
         if found is None or not motion.goal.joined:
             return None
         linear, angular, asked = found
-        governor = motion.governor
-        wanted = (asked.position, asked.rotation, asked.twist, asked.acceleration)
-        return (
-            linear,
-            angular,
-            governor.envelope.cause(wanted, governor.pace) or "room for a stop, or stream_jerk",
-        )
+        return linear, angular, _cause(motion.governor, asked)
 
     def reachable(self, position: Array, rotation: Array) -> bool:
         """Check whether the platform can rest at a pose within the limits of references."""
@@ -371,6 +366,17 @@ class OperatingModes:
             np.minimum(speeds, leg_speed),
             parameters.governed_share,
         )
+
+
+def _cause(governor: ReferenceGovernor, asked: PoseTarget) -> str:
+    """Limit behind a deviation from a target: its own, or that of a stop from it."""
+    envelope, pace = governor.envelope, governor.pace
+    if found := envelope.cause((asked.position, asked.rotation, asked.twist, asked.acceleration), pace):
+        return found
+    way, rest = 0.5 * float(pace.stop_time(asked.twist)) * asked.twist, np.zeros(6)
+    end = (asked.position + way[:3], rotated(asked.rotation, way[3:]), rest, rest)
+    found = envelope.cause(end, pace)
+    return f"room for a stop before the {found}" if found else "stream_jerk, or a pose that was late"
 
 
 def _timing(parameters: StewartParameters) -> BrakeTiming:

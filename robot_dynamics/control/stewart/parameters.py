@@ -152,8 +152,8 @@ class StewartParameters(BrakeParameters, LoopParameters):
     )
     stream_jerk: float = parameter(
         0.0,
-        "Maximum jerk of streams, except in stops; divided by the characteristic length, their angular jerk;"
-        " 0: max_acceleration is reached in 0.05 s",
+        "Maximum jerk of streams; divided by the characteristic length, their angular jerk; 0, and in stops"
+        " at least: max_acceleration is reached in 0.05 s",
         unit="m/s³",
         minimum=0.0,
         maximum=1e6,

@@ -184,7 +184,9 @@ class ReferenceGovernor:
         plan: the last step, and the stop that was found safe after it; None: there has been no step.
         limited: whether the last step was less than what was wanted.
         stuck: whether it stands where no step is safe, e.g. driven beyond its limits.
-        jerk: (6,) maximum rate of change of the wanted acceleration; stops are not limited by it.
+        jerk: (6,) maximum rate of change of the wanted acceleration.
+        stop_jerk: (6,) the same of a stop where no target is given; where it leaves no safe step, stops are
+            not limited by it.
         quickness: shortest time constant of the approach to a target's twist; that to its place is four times
             as long [s].
         farthest: largest distance and angle from a target since somebody set it to None, and the target.
@@ -204,6 +206,7 @@ class ReferenceGovernor:
         self.quickness = 0.02
         self.farthest: tuple[float, float, PoseTarget] | None = None
         self.jerk = np.full(6, np.inf)
+        self.stop_jerk = np.full(6, np.inf)
         self._before = (np.inf, np.zeros(6))
         self.stuck = False
         self._stops = False
@@ -229,12 +232,15 @@ class ReferenceGovernor:
             self._take(plan.carried_on(here))
             return self.reference
         stop = -here.twist / max(float(self.pace.stop_time(here.twist)), free)
-        wanted = stop if target is None else self._eased(time, self._wanted(here, target, step))
+        if target is None:
+            wanted = self._eased(time, stop, self.stop_jerk)
+        else:
+            wanted = self._eased(time, self._wanted(here, target, step), self.jerk)
         asked, confined = target, target if self.confined else None
         safe, within = self._safe(here, wanted[None], free, confined)
         if confined is not None and not within:
             target = self._within_reach(confined)
-            wanted = self._eased(time, self._wanted(here, target, step))
+            wanted = self._eased(time, self._wanted(here, target, step), self.jerk)
             safe, _ = self._safe(here, wanted[None], free)
         chosen, self.limited = wanted, False
         if not safe[0]:
@@ -247,7 +253,7 @@ class ReferenceGovernor:
             after = here.accelerated(chosen).at(time + free).twist
             stop_time = max(float(self.pace.stop_time(after)), free) if after.any() else 0.0
             self._take(GovernedPlan(here.accelerated(chosen), free, stop_time))
-        self._stops = target is None
+        self._stops = target is None and not safe.any()
         self._look_for_a_way(here, target, self.reference.acceleration)
         self._before = (time, self.reference.acceleration)
         self._note(here, asked)
@@ -265,12 +271,12 @@ class ReferenceGovernor:
         if self.farthest is None or max(found) > max(self.farthest[:2]):
             self.farthest = (*found, asked)
 
-    def _eased(self, time: float, wanted: Array) -> Array:
-        """The wanted acceleration within the jerk from the one before."""
+    def _eased(self, time: float, wanted: Array, jerk: Array) -> Array:
+        """The wanted acceleration within a jerk (6,) from the one before."""
         began, before = self._before
-        if not (np.isfinite(self.jerk).all() and began < time):
+        if not (np.isfinite(jerk).all() and began < time):
             return wanted
-        most = self.jerk * (time - began)
+        most = jerk * (time - began)
         return self.pace.cut(before + np.clip(wanted - before, -most, most))
 
     def _look_for_a_way(self, here: GovernedReference, target: PoseTarget | None, chosen: Array) -> None:

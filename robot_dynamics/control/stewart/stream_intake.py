@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import deque
+from itertools import pairwise
 
 import numpy as np
 
 from robot_dynamics.control.smoothing import DELAY, check_stamp
 from robot_dynamics.control.stewart.parameters import StewartParameters
 from robot_dynamics.control.stewart.stream import PoseFilter, PoseSample
-from robot_dynamics.control.stream_clock import SenderClock
+from robot_dynamics.control.stream_clock import BURST, SenderClock
 from robot_dynamics.errors import TrajectoryError, short
 from robot_dynamics.spatial import Array
 from robot_dynamics.stewart.kinematics import leg_geometry
@@ -30,6 +31,8 @@ SLOWEST = 0.025
 """Longest period about which nothing is said [s]."""
 CURVED = 0.3
 """Error of the motion between two poses, as a part of the fourth difference of poses."""
+EVEN = 0.5
+"""Deviation of intervals from the period, in periods, within which poses come evenly."""
 TOLERATED = 1e-3
 """Such an error that is not reported [m, rad]."""
 
@@ -58,11 +61,17 @@ class StreamIntake:
 
     def clear(self) -> None:
         """Begin anew."""
-        self.filter.clear()
         self.clock.clear()
+        self._pause()
+
+    def _pause(self) -> None:
+        """Begin anew with a sender whose rate is known."""
+        self.filter.clear()
+        self.clock.pause()
         self.twists_ignored = False
         self._returns: deque[float] = deque(maxlen=CONTRADICTIONS)
         self._places: deque[Array] = deque(maxlen=5)
+        self._moments: deque[float] = deque(maxlen=5)
         self._twists: deque[tuple[float, Array, Array]] = deque()
         self._raw, self._curved, self._lag = -np.inf, 0.0, 0.0
 
@@ -86,18 +95,22 @@ class StreamIntake:
         foreign = stamp is None or abs(stamp - now) > max(timeout, self.filter.gap)
         arrival = now if sample.arrival is None else sample.arrival
         raw = arrival if stamp is None or (recovered and foreign) else stamp
-        if raw - self._raw > self.filter.gap or raw < self._raw - self.filter.gap:
+        if raw < self._raw - self.filter.gap:
             self.clear()
+        elif raw - self._raw > self.filter.gap:
+            self._pause()
         if stamp is None:
             raw = max(raw, self._raw)  # arrivals are measured, with an error
         if raw < self._raw or (raw == self._raw and stamp is not None):
             return False
         place = self._place(sample)
         self._compare(place, raw, now)
+        if recovered and not self.ready and raw - self._raw < BURST * self.clock.known:
+            self._pause()  # poses have waited in the gap: the last of them counts
         tick = self.clock.tick(raw, place)
         time = tick if recovered and self.clock.on_ticks else raw
         self._raw = raw
-        self._curve(place)
+        self._curve(place, raw)
         self._lag += 0.1 * (now - time - self._lag)
         self.filter.window = self.parameters.stream_window if recovered else 0.0
         return self.filter.add(self._checked(sample, place, time), time, now, self.clock.period)
@@ -152,10 +165,13 @@ class StreamIntake:
         self.twists_ignored = bool(wrong.any())
         return sample._replace(twist=None) if self.twists_ignored else sample
 
-    def _curve(self, place: Array) -> None:
-        """Estimate the error between poses from their fourth difference."""
+    def _curve(self, place: Array, time: float) -> None:
+        """Estimate the error between poses from their fourth difference, where they come evenly."""
         self._places.append(place)
-        if len(self._places) == 5:
+        self._moments.append(time)
+        steps = [b - a for a, b in pairwise(self._moments)]
+        even, period = EVEN, self.clock.period
+        if len(steps) == 4 and (1.0 - even) * period < min(steps) and max(steps) < (1.0 + even) * period:
             a, b, c, d, e = self._places
             found = CURVED * float(np.abs(a - 4.0 * b + 6.0 * c - 4.0 * d + e).max())
             self._curved += 0.05 * (found - self._curved)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,8 @@ from robot_dynamics.control.stewart.trajectory import PoseWaypoint
 from robot_dynamics.errors import RobotDynamicsError, SingularityError, shown
 from robot_dynamics.model.chain import RigidBody
 from robot_dynamics.spatial import Array
-from robot_dynamics.stewart.dynamics import State, state_at_rest, task_space_dynamics
+from robot_dynamics.stewart.compiled import CompiledStewart
+from robot_dynamics.stewart.dynamics import State, simulate, state_at_rest, task_space_dynamics
 from robot_dynamics.stewart.kinematics import leg_geometry
 from robot_dynamics.stewart.machine import Machine
 from robot_dynamics.stewart.motion import motion_of
@@ -157,16 +159,6 @@ def _tried(simulation: Callable[..., Landing], *arguments: object) -> Landing | 
         return str(error)
 
 
-@dataclass(frozen=True)
-class _Constant:
-    """Forces that stay."""
-
-    forces: Array
-
-    def __call__(self, time: float, state: State) -> Array:
-        return self.forces
-
-
 class _Loop:
     """A controller that answers the states of a simulated platform."""
 
@@ -212,7 +204,7 @@ class _Loop:
     def advance(self, duration: float, forces: Array) -> None:
         """Simulate under constant forces."""
         step = min(duration, PERIOD)
-        _, states = self.truth.simulate(_Constant(forces), duration, step, self.state)
+        states = _simulate(self.truth, self.state, forces, duration, step)
         self.state, self.time = states[-1], self.time + duration
 
 
@@ -272,13 +264,27 @@ def _until_a_stop(
     for count in range(round(longest / step)):
         given = forces(step * count, state)
         try:
-            _, states = platform.simulate(_Constant(given), step, step, state)
+            states = _simulate(platform, state, given, step, step)
         except SingularityError:
             return NOWHERE
         if _beyond(platform.machine, states[-1]).max() > 0.0:
             return _landing(platform, state, step, step * count, given)
         state = states[-1]
     return NOWHERE
+
+
+def _simulate(
+    platform: StewartPlatform, start: State, forces: Array, duration: float, step: float
+) -> list[State]:
+    """Motion under constant forces."""
+    machine = platform.machine
+    compiled = _compiled(platform)
+    return simulate(machine, start, lambda time, state: forces, duration, step, compiled=compiled)[1]
+
+
+@lru_cache(maxsize=4)
+def _compiled(platform: StewartPlatform) -> CompiledStewart:
+    return platform.compile()
 
 
 def _beyond(machine: Machine, state: State) -> Array:
@@ -292,7 +298,7 @@ def _beyond(machine: Machine, state: State) -> Array:
 def _landing(platform: StewartPlatform, start: State, step: float, time: float, forces: Array) -> Landing:
     """The end of a motion that has no more than a step left from ``start``, at ``time`` [s]."""
     machine = platform.machine
-    _, states = platform.simulate(_Constant(forces), step, LANDING_STEP, start)
+    states = _simulate(platform, start, forces, step, LANDING_STEP)
     last = len(states) - 1
     end = next((k for k in range(1, last) if _beyond(machine, states[k]).max() > 0.0), last)
     state, over = states[end], _beyond(machine, states[end])

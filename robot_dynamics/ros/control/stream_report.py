@@ -31,7 +31,7 @@ class Deviation:
     cause: str
 
     def __str__(self) -> str:
-        return f"{1e3 * self.linear:.3g} mm, {1e3 * self.angular:.3g} mrad: {self.cause}"
+        return f"{1e3 * self.linear:.2f} mm, {1e3 * self.angular:.2f} mrad: {self.cause}"
 
     def beyond(self, tolerance: tuple[float, ...]) -> bool:
         """Return whether it is more than is tolerated [m, rad]."""
