@@ -120,6 +120,7 @@ class ComputedTorqueController(LifecycleNode):
         self._external = ExternalEfforts(self)
         self._payload = PayloadEstimation(self, lambda: self._loop.controller, lambda: self._model)
         self._loader = ModelLoader(self, self._on_model, self._on_change, quantities=_QUANTITIES)
+        self._loader.moves = self._moves
         self._loader.law = self._needs_programs(self._control_parameters)
         self._background = Background(self)
         if self._loader.driver is not None:
@@ -187,6 +188,11 @@ class ComputedTorqueController(LifecycleNode):
         if self._loader.model is None:
             raise ParameterError(self._loader.missing)
         return self._loader.model
+
+    def _moves(self) -> bool:
+        """True while commands carry the robot."""
+        loop = self._loop
+        return loop.active and loop.controller is not None and loop.controller.phase.controls
 
     def _drives(self, model: ArmModel) -> ActuatedArm:
         drives = model.actuated(self._actuators)

@@ -68,6 +68,7 @@ class TrajectoryFeedforward(LifecycleNode):
         self.create_service(Trigger, "~/hold", self._on_hold)
         self._diagnostics = diagnostics.DiagnosticsPublisher(self, self._status)
         self._loader = ModelLoader(self, self._on_model, self._on_change)
+        self._loader.moves = self._moves
         self._loader.start()
 
     def on_fault(self, error: Exception) -> None:
@@ -96,6 +97,11 @@ class TrajectoryFeedforward(LifecycleNode):
     def _on_change(self, model: ArmModel) -> None:
         if self._feeder.feedforward is not None:
             self._feeder.feedforward.change_model(self._drives(model))
+
+    def _moves(self) -> bool:
+        """True while the arm is fed: the node is active, and joint states have come."""
+        fed = self._feeder.feedforward
+        return self._feeder.active and fed is not None and fed.position is not None
 
     def _drives(self, model: ArmModel) -> ActuatedArm:
         return model.actuated(self._actuators)

@@ -189,18 +189,23 @@ def test_a_failed_generation_is_told_and_the_old_model_stays():
         assert "Traceback" not in node.output
 
 
-def test_a_description_that_the_parameters_do_not_fit_is_refused_while_active():
+def test_another_robot_is_refused_while_the_node_commands_its_own():
     one_more = TWO_LINKS.replace('link name="base"', 'link name="ground"').replace(
         "</robot>",
         '<link name="base"><inertial><mass value="1"/><inertia ixx="0.1" ixy="0" ixz="0" iyy="0.1" iyz="0"'
         ' izz="0.1"/></inertial></link><joint name="turn" type="continuous"><parent link="ground"/>'
         '<child link="base"/><axis xyz="0 0 1"/></joint></robot>',
     )
-    with controller(kp=[100.0, 90.0]) as node, peer_with(node) as peer:
+    with NodeProcess(NODE) as node, peer_with(node) as peer:
         robot = Robot(peer)
+        describe = peer.publisher(String, "robot_description", qos.DESCRIPTION)
+        describe.publish(String(data=TWO_LINKS))
         robot.hold_at(PLACE)
-        assert peer.set_parameter(NODE, "robot_description", one_more).successful
-        node.wait_for_output("the old model stays: parameter 'kp' has 2 values; give 1, or 3")
+        answer = peer.set_parameter(NODE, "robot_description", one_more)
+        assert not answer.successful and "another robot, two_links with the joints turn, " in answer.reason
+        assert answer.reason.endswith("while the node commands shoulder, elbow: deactivate it first")
+        describe.publish(String(data=one_more))
+        node.wait_for_output("the old model stays: it is another robot")
         np.testing.assert_allclose(robot.hold_at(PLACE), gravity_load(PLACE), rtol=1e-9)
         assert peer.set_parameter(NODE, "payload_mass", 1.0).successful
         peer.wait_until(

@@ -153,6 +153,7 @@ class ModelLoader:
     Attributes:
         on_declared: called with the names of parameters that came with a description.
         law: whose programs are compiled with every model; None: no law needs any.
+        moves: whether the node commands its robot now; then no other robot takes its place.
     """
 
     def __init__(
@@ -169,6 +170,7 @@ class ModelLoader:
         self.payload = parameters.declare(node, PayloadParameters)
         self.on_declared: Callable[[Sequence[str]], None] = lambda names: None
         self.law: TaskImpedanceParameters | None = None
+        self.moves: Callable[[], bool] = lambda: False
         self.model: ArmModel | None = None
         self._built: ArmModel | None = None  # not before the thread that builds has it
         self._change_due = False
@@ -350,7 +352,14 @@ class ModelLoader:
         self._node.get_logger().info(f"in force from now on: {values}")
 
     def _read(self, text: str) -> KinematicChain:
-        return self.parameters.load(text)
+        chain = self.parameters.load(text)
+        present = () if self.model is None else self.model.chain.joint_names
+        if present and set(chain.joint_names) != set(present) and self.moves():
+            raise ModelError(
+                f"it is another robot, {shown(chain.name)} with the joints {shown(*chain.joint_names)}, while"
+                f" the node commands {shown(*present)}: deactivate it first"
+            )
+        return chain
 
     def _load(self, text: str) -> ArmModel:
         try:
