@@ -128,5 +128,6 @@ def test_the_page_shows_both_halves_and_the_demonstration_ends_with_its_verdict(
     assert report["passed"] is True and report["watched"] is True
     assert report["runs"]["computed_torque"]["largest_error"] < 1e-4
     assert report["platform"]["largest_position_error_m"] < 2e-4
+    assert 0.02 < max(map(abs, report["yields"]["way"])) < 0.1 and "joints as springs: 2 kg move" in output
     assert set(report["real_time_share"]) == {"arm", "platform"}
     assert all(0.0 < share < 1.2 for share in report["real_time_share"].values())

@@ -184,11 +184,11 @@ class ArmRun:
         """
         self.wait_for_control()
         if np.abs(self.position - START).max() > 1e-3:
-            self._apply(USUAL)
+            self.apply(USUAL)
             self._travel(START, f"back to the start, before: {case.title}", lambda *_: None)
         if "max_following_error" in case.controller:
             progress(f"max_following_error is widened to {WIDENED} rad for the next run", 0.0)
-        self._apply(case)
+        self.apply(case)
         begin, end = self._travel(GOAL, case.title, progress)
         return self.recording(case.title, begin, end)
 
@@ -241,7 +241,8 @@ class ArmRun:
         """Send a trajectory that is serialized already."""
         self._trajectories.publish(trajectory)
 
-    def _apply(self, case: Case) -> None:
+    def apply(self, case: Case) -> None:
+        """Set the parameters of a case."""
         if case.controller:
             self.observer.set_parameters("computed_torque_controller", case.controller)
         if case.simulator:

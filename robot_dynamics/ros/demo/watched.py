@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from robot_dynamics.model.chain import KinematicChain
-from robot_dynamics.ros.demo import stewart
+from robot_dynamics.ros.demo import stewart, yielding
 from robot_dynamics.ros.demo.arm import NOMINAL, ArmRun, Progress
 from robot_dynamics.ros.demo.measured import summary
 from robot_dynamics.ros.demo.outcome import DemoOutcome, Limits, judge
@@ -51,7 +51,7 @@ def run(
     say: Callable[[str], None],
     stay: bool,
 ) -> DemoOutcome:
-    """Show the arm's move in a browser, then the platform's motion on the same page.
+    """Show the arm's move in a browser, its joints as springs, then the platform's motion on the same page.
 
     Args:
         description: path of the URDF.
@@ -80,6 +80,7 @@ def run(
         seen = {"arm": wait_for(nodes, lambda: VISITOR in page.output, VISITOR_TIME)}
         recording = arm.run(NOMINAL, progress)
         say(f"Lee's move: largest joint error {recording.largest_error:.2e} rad")
+        yields = yielding.run(arm, progress, say)
     speeds = {"arm": _speed(pace)}
     # The same address: the browser finds the platform where it has lost the arm.
     with (
@@ -102,7 +103,8 @@ def run(
     speeds["platform"] = _speed(pace)
     outcome = judge({NOMINAL.key: recording}, shown, folder, limits)
     results = {**outcome.results, "watched": all(seen.values()), "drawn": seen, "real_time_share": speeds}
-    findings = "\n".join((*_unseen(seen), _pace(speeds)))
+    results["yields"] = {name: getattr(yields, name).tolist() for name in ("way", "stiffer", "left")}
+    findings = "\n".join((yields.line, *_unseen(seen), _pace(speeds)))
     return dataclasses.replace(outcome, table=f"{outcome.table}\n\n{findings}", results=results)
 
 
