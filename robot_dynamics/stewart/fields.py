@@ -15,6 +15,8 @@ from robot_dynamics.spatial import Array
 
 LARGEST = 1e9
 """A larger number (in SI units) is a mistake, and its products would overflow."""
+MILLIMETRES = ": units are m, kg and s; was it meant in millimetres or grams?"
+"""Ends a message about a number that is far too large."""
 _CONTROLS = frozenset(map(chr, (*range(0x20), *range(0x7F, 0xA0), *range(0xD800, 0xE000))))
 """Characters that no XML can hold and no name needs: controls, and halves of characters."""
 _EXPONENT = re.compile(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)[eE][-+]?[0-9]{1,2}", re.ASCII)
@@ -75,7 +77,9 @@ class Fields:
         if not np.isfinite(array).all():
             raise ModelError(f"{self.path(name)} is {quoted(value)}; every number must be finite")
         if not np.abs(array).max() <= LARGEST:
-            raise ModelError(f"{self.path(name)} is {quoted(value)}; no number may exceed {LARGEST:g}")
+            raise ModelError(
+                f"{self.path(name)} is {quoted(value)}; no number may exceed {LARGEST:g}{MILLIMETRES}"
+            )
         return array
 
     def direction(self, name: str) -> Array:
@@ -98,7 +102,7 @@ class Fields:
         if above is not None and number <= above:
             raise ModelError(f"{self.path(name)} is {number:g}; it must be greater than {above:g}")
         if number > LARGEST:
-            raise ModelError(f"{self.path(name)} is {number:g}; it must be at most {LARGEST:g}")
+            raise ModelError(f"{self.path(name)} is {number:g}; it must be at most {LARGEST:g}{MILLIMETRES}")
         return number
 
     def has(self, name: str) -> bool:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from descriptions import INERTIAL, LIMIT, joint, link, robot, two_joint_arm
 
-from robot_dynamics.errors import ModelError
+from robot_dynamics.errors import ModelError, WrongTypeError
 from robot_dynamics.model.load import load_urdf
 from robot_dynamics.model.urdf import JointType, parse_urdf
 from robot_dynamics.model.urdf.gate import MAX_BYTES
@@ -143,7 +143,7 @@ def test_malformed_description_is_refused_by_name(source, message):
 
 @pytest.mark.parametrize("source", [None, 3, ["<robot/>"]], ids=["None", "int", "list"])
 def test_what_is_no_description_is_refused(source):
-    with pytest.raises(ModelError, match="path, or XML"):
+    with pytest.raises(WrongTypeError, match="path, or XML"):
         load_urdf(source)
 
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from xml.etree import ElementTree
 from xml.parsers import expat
 
-from robot_dynamics.errors import ModelError, escaped, quoted
+from robot_dynamics.errors import ModelError, WrongTypeError, escaped, quoted
 from robot_dynamics.inputs.arrays import plain_text
 from robot_dynamics.inputs.decimals import decimal
 from robot_dynamics.inputs.files import MAX_BYTES, read_bytes
@@ -85,7 +85,7 @@ def read_source(source: str | bytes | os.PathLike[str]) -> Source:
     elif isinstance(source, str | os.PathLike):
         found = _read_file(source)
     else:
-        raise ModelError(
+        raise WrongTypeError(
             f"a robot description is a path, or XML as str or bytes, not {type(source).__name__}"
         )
     if len(found.data) > MAX_BYTES:
