@@ -277,7 +277,8 @@ class Feeder:
 
     def _filled(self, plan: Plan, feedforward: Feedforward) -> FilledTrajectory:
         """The message of a plan, as the controller takes it."""
-        blended = 1e-9 * (self._nanoseconds() - self._epoch) if self._controller.replaces else None
+        now = 1e-9 * (self._nanoseconds() - self._epoch)
+        blended = (now, self.delivery) if self._controller.replaces else None
         names = feedforward.chain.joint_names
         return FilledTrajectory(plan, names, self._epoch, self._efforts, blended)
 

@@ -16,6 +16,8 @@ from robot_dynamics.control.arm.sampling import PathPoints
 from robot_dynamics.ros.support.messages import set_stamp, to_array
 from robot_dynamics.spatial import Array
 
+BRIDGE = 5.0
+"""Time in which a controller that blends leads to a plan of an arm in motion, in times of a message's way."""
 POINT_FIELDS = ("positions", "velocities", "accelerations", "effort")
 """Of a point, in the order in which a message has them."""
 
@@ -28,14 +30,16 @@ class FilledTrajectory:
     what is under way (see ``robot_dynamics.control.arm.feeding``).
 
     A controller that blends trajectories takes a stamp in the past as now. It gets the plan from the present
-    on: of an arm in motion it leads from its own reference to the first point by itself.
+    on: of an arm in motion it leads from its own reference to the first point by itself. That one is
+    :data:`BRIDGE` times as far away as the message may be late: a shorter way would turn that into a bump.
 
     Args:
         plan: of the trajectory that was given.
         joint_names: in the order of the plan.
         epoch: time 0 of the plan's clock [ns].
         efforts: whether the points carry the model's efforts; without, they are the path's knots alone.
-        blended: the present [s], where the controller blends; None: it takes stamps as they are.
+        blended: the present, and what a message's way takes [s], where the controller blends; None: it takes
+            stamps as they are.
     """
 
     def __init__(
@@ -44,22 +48,23 @@ class FilledTrajectory:
         joint_names: Sequence[str],
         epoch: int,
         efforts: bool,
-        blended: float | None = None,
+        blended: tuple[float, float] | None = None,
     ) -> None:
         lead, samples, spline = plan.lead, plan.samples, plan.trajectory.spline
         times: Array = samples.times
-        states: tuple[Array, ...] = (samples.positions, samples.velocities, samples.accelerations)
+        states: list[Array] = [samples.positions, samples.velocities, samples.accelerations, samples.efforts]
         if not efforts:
             # Quintics between the knots are the path itself; nothing else needs points.
-            times, states = spline.times, spline.at(spline.times)
-        begin = None if blended is None else min(blended, float(times[0]))
-        if begin is not None:
+            times, states = spline.times, list(spline.at(spline.times))
+        begin = None if blended is None else min(blended[0], float(times[0]))
+        if blended is not None and begin is not None:
             lead = _from(lead, begin, plan.moving)
-        columns = [
-            *zip((lead.positions, lead.velocities, lead.accelerations), states, strict=True),
-            *([(lead.efforts, samples.efforts)] if efforts else []),
-        ]
-        self._columns = [np.concatenate(parts) for parts in columns]
+            if plan.moving:
+                reached = begin + BRIDGE * blended[1]
+                first = min(int(np.searchsorted(times, reached)), len(times) - 1)
+                times, states = np.maximum(times[first:], reached), [rows[first:] for rows in states]
+        before = (lead.positions, lead.velocities, lead.accelerations, lead.efforts)
+        self._columns = [np.concatenate(parts) for parts in zip(before, states, strict=False)]
         # The controller takes no trajectory whose end moves, not even by a rounding error.
         self._columns[1][-1] = 0.0
         times = np.concatenate((lead.times, times))
