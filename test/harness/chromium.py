@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
-from patience import LONG_PATIENCE, PATIENCE
+from patience import LONG_PATIENCE
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 OPTIONS = (
@@ -46,9 +46,9 @@ def chromium(width: int, height: int) -> Iterator[object]:
             options.add_argument(option)
         opened = webdriver.Chrome(options=options, service=Service(driver))
         # A browser that draws in software answers late on a busy machine.
-        opened.set_script_timeout(PATIENCE)
-        opened.set_page_load_timeout(PATIENCE)
-        opened.command_executor.client_config.timeout = LONG_PATIENCE
+        opened.set_script_timeout(LONG_PATIENCE)
+        opened.set_page_load_timeout(LONG_PATIENCE)
+        opened.command_executor.client_config.timeout = 2.0 * LONG_PATIENCE
         try:
             yield opened
         finally:

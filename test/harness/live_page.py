@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from patience import RETYPE
+from patience import LONG_PATIENCE, RETYPE
 from ros_harness import NodeProcess, free_port
 
 
@@ -28,6 +28,7 @@ class Page:
 
     def __init__(self, peer, driver, address):
         self.peer, self.driver = peer, driver
+        peer.patience = LONG_PATIENCE
         peer.processes[-1].wait_for_output("is shown at")
         driver.get(address)
         peer.wait_until(lambda: driver.find_elements("css selector", "canvas"), "the page has no canvas")
@@ -60,24 +61,31 @@ class Page:
         return thumb, field
 
     def type(self, name, value):
+        """Type into the number field of a slider."""
+        self._typed(
+            lambda: self.slider(name)[1],
+            str(value),
+            lambda: self.slider_value(name) == value,
+            f"the slider {name} does not take {value}",
+        )
+
+    def _typed(self, field, text, taken, what):
+        """Type until it is taken: what follows a moving robot overwrites what is being typed."""
         from selenium.webdriver.common.keys import Keys
 
         typed = 0.0
 
-        def taken():
-            # A slider that follows a moving robot overwrites what is being typed: then type again.
+        def tried():
             nonlocal typed
+            if taken():
+                return True
             if time.monotonic() > typed + RETYPE:
+                field().send_keys(Keys.CONTROL, "a")
+                field().send_keys(text, Keys.ENTER)
                 typed = time.monotonic()
-                _, field = self.slider(name)
-                field.send_keys(Keys.CONTROL, "a")
-                field.send_keys(str(value), Keys.ENTER)
-            return self.slider_value(name) == value
+            return taken()
 
-        self.peer.wait_until(
-            taken,
-            f"the slider {name} does not take {value}",
-        )
+        self.peer.wait_until(tried, what)
 
     def field(self, name):
         """The field of a text or a choice."""
@@ -87,12 +95,20 @@ class Page:
             f"there is no field {name}",
         )
 
-    def write(self, name, text):
-        from selenium.webdriver.common.keys import Keys
+    def wait_for_field(self, name, text):
+        """Until a field shows a text."""
+        self.peer.wait_until(
+            lambda: self.field(name).get_attribute("value") == text, f"{name} does not become {text}"
+        )
 
-        self.field(name).send_keys(Keys.CONTROL, "a")
-        self.field(name).send_keys(text)
-        self.peer.wait_until(lambda: self.field(name).get_attribute("value") == text, f"{name} is not {text}")
+    def write(self, name, text):
+        """Type into a text field."""
+        self._typed(
+            lambda: self.field(name),
+            text,
+            lambda: self.field(name).get_attribute("value") == text,
+            f"{name} does not take {text}",
+        )
 
     def choose(self, name, value):
         """Take one of a field's choices."""

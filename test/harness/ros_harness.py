@@ -110,6 +110,7 @@ class Peer:
         self.executor = SingleThreadedExecutor(context=self.context)
         self.executor.add_node(self.node)
         self.processes: list[NodeProcess] = []
+        self.patience = PATIENCE
 
     def close(self) -> None:
         """Leave the ROS graph."""
@@ -118,11 +119,12 @@ class Peer:
         self.node.destroy_node()
         self.context.try_shutdown()
 
-    def wait_until(self, condition: Callable[[], Any], what: str, patience: float = PATIENCE) -> Any:
+    def wait_until(self, condition: Callable[[], Any], what: str, patience: float | None = None) -> Any:
         """Run callbacks until ``condition()`` is true, and return its value.
 
         Fails with the logs of all node processes when time is up or one of them has ended.
         """
+        patience = self.patience if patience is None else patience
         deadline = time.monotonic() + patience
         while True:
             value = condition()

@@ -121,27 +121,28 @@ def test_mode_gains_and_payload_are_applied_and_refused_ones_go_back(live):
         answer = live.peer.call(GetParameters, f"{CONTROLLER}/get_parameters", request)
         return [parameter_value_to_python(value) for value in answer.values]
 
-    mode, (gain, *_), _ = before = values("mode", "kp", "payload_mass")
+    mode, (gain, *_), load = before = values("mode", "kp", "payload_mass")
     live.open("Controller")
     assert live.field("mode").get_attribute("value") == mode
-    live.choose("mode", "joint_impedance")
     live.write("kp", f"{gain + 10.0:g}")
-    live.write("payload_mass", "0.5")
+    live.write("payload_mass", "0.1")
     live.press("apply")
-    live.wait_for_notice("set: mode, kp, payload_mass")
-    assert values("mode", "kp", "payload_mass") == ["joint_impedance", [gain + 10.0], 0.5]
+    live.wait_for_notice("set: kp, payload_mass")
+    assert values("kp", "payload_mass") == [[gain + 10.0], 0.1]
     live.write("payload_mass", "-1")
     live.press("apply")
     live.wait_for_notice("not set: ")
-    live.peer.wait_until(
-        lambda: live.field("payload_mass").get_attribute("value") == "0.5", "what was refused stays"
-    )
+    live.wait_for_field("payload_mass", "0.1")
     live.press("dismiss")
     for name, value in zip(("mode", "kp", "payload_mass"), before, strict=True):
         assert live.peer.set_parameter(CONTROLLER, name, value).successful
-    live.peer.wait_until(
-        lambda: live.field("mode").get_attribute("value") == mode, "the page does not follow the controller"
-    )
+    live.wait_for_field("payload_mass", f"{load:g}")  # set elsewhere, it follows
+    live.choose("mode", "feedforward")  # at rest, with the model that the arm has, it stays there
+    live.press("apply")
+    live.wait_for_notice("set: mode")
+    assert values("mode") == ["feedforward"]
+    assert live.peer.set_parameter(CONTROLLER, "mode", mode).successful
+    live.wait_for_field("mode", mode)
     live.open("Move")
 
 
