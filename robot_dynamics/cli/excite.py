@@ -74,6 +74,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="speeds of the runs, one after the other, as shares of the planned speed (default: 1)",
     )
     parser.add_argument(
+        "--seed",
+        type=whole_number,
+        default=0,
+        metavar="N",
+        help="start of the search; another number gives a different motion (default: %(default)s)",
+    )
+    parser.add_argument(
         "--static",
         action="store_true",
         help="poses at rest, each from below and from above, for identify --payload --static",
@@ -219,7 +226,7 @@ def planned(
         models.append(compile_dynamics(_carrying(arguments, chain), arguments.gravity, friction=False))
     series, bounds = Series(arguments.period, arguments.harmonics), bounds_of(arguments, chain)
     shapes, speeds = clearance if clearance.shaped else None, tuple(arguments.speeds)
-    return plan(models, bounds, shapes, series, progress, speeds=speeds)
+    return plan(models, bounds, shapes, series, progress, arguments.seed, speeds=speeds)
 
 
 def _check(arguments: argparse.Namespace) -> None:
@@ -229,6 +236,8 @@ def _check(arguments: argparse.Namespace) -> None:
         raise ParameterError(f"--harmonics {arguments.harmonics}: must be 2 to 20")
     if not 3 <= arguments.poses <= 50:
         raise ParameterError(f"--poses {arguments.poses}: must be 3 to 50")
+    if not 0 <= arguments.seed < 2**31:
+        raise ParameterError(f"--seed {arguments.seed}: must be 0 to {2**31 - 1}")
     if not 0.01 <= arguments.speed <= 1.0:
         raise ParameterError(f"--speed {arguments.speed:g}: must be 0.01 to 1")
     if len(arguments.speeds) > 5 or not all(0.01 <= speed <= 1.0 for speed in arguments.speeds):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator
 from dataclasses import replace
+from math import hypot
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -307,9 +308,8 @@ def _report(found: Identification, arguments: argparse.Namespace) -> Iterator[st
         miss = summary["expected_miss"]
         if miss > WELL_KNOWN:
             errors = summary["expected_joint_error"]
-            weak = [
-                n for n, e in errors.items() if max(2.0 * e, summary["joint_error"][n] or 0.0) > WELL_KNOWN
-            ]
+            each = {n: hypot(2.0 * e, summary["joint_error"][n] or 0.0) for n, e in errors.items()}
+            weak = [name for name, error in each.items() if error > WELL_KNOWN] or list(each)
             yield (
                 f"note:            efforts of other motions may be off by {100.0 * miss:.2g} %, above all"
                 f" those of {shown(*weak)}: record longer, larger and faster motion of these joints"

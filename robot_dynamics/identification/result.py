@@ -256,11 +256,15 @@ class Identification:
         return result
 
     def expected_miss(self) -> float | None:
-        """Relative error that efforts of other motions may have, by the covariance or the held-out part."""
+        """Relative error that efforts of other motions may have.
+
+        The held-out part shows errors of model and measurement near the recorded motion. Elsewhere those of
+        the parameters are added as independent ones: twice the standard deviation by their covariance.
+        """
         held_out = relative_error(self.validate)
         known = [2.0 * self.expected.whole] if self.expected is not None else []
         known += [held_out] if held_out is not None else []
-        return max(known, default=None)
+        return float(np.linalg.norm(known)) if known else None
 
     def not_better(self) -> tuple[str, ...]:
         """Names of joints whose held-out efforts the result predicts no better than the description."""

@@ -169,8 +169,23 @@ def test_the_file_says_what_will_be_told_and_what_will_not(moved):
         "# will not be determined",
         "# not determined by any motion",
         "# least distance",
+        "# recommended: record a second, different motion at 0.5 of the speed too (--seed 1 --speeds 0.5)",
     ):
         assert line in text
+
+
+@pytest.mark.long
+def test_another_seed_gives_another_motion_at_its_own_speed(moved, tmp_path):
+    _, _, first = moved
+    options = ["--period", "8", "--harmonics", "3", "--range", "joint1=-0.5:0.9"]
+    path = tmp_path / "second.yaml"
+    second_run = ["--seed", "1", "--speeds", "0.5"]
+    assert main(["excite", str(resource("urdf/scara.urdf")), "-o", str(path), *options, *second_run]) == 0
+    second = read_points(str(path), first.joint_names)
+    assert second.time[-1] == pytest.approx(2.0 * first.time[-1])
+    size = np.ptp(first.positions, axis=0)
+    assert np.abs((second.positions - first.positions) / size).max() > 0.3
+    assert "known to" in path.read_text(encoding="utf-8")
 
 
 def test_slower_is_the_same_way_with_its_own_derivatives(moved):

@@ -47,7 +47,7 @@ def written_efforts(folder: Path, chain, q, qd, qdd):
     size = drives["friction"] + 0.0 * qd
     if "static_friction" in drives:
         drop = drives["static_friction"] - drives["friction"]
-        size = size + drop * np.exp(-np.abs(qd) / drives["stribeck_velocity"])
+        size = size + drop * np.exp(-((qd / drives["stribeck_velocity"]) ** 2))
     size = size + drives.get("friction_offset", 0.0) * sign
     size = size + drives.get("load_friction", 0.0) * np.abs(links)
     return links + drives["rotor_inertia"] * qdd + drives["damping"] * qd + size * sign
@@ -164,10 +164,10 @@ def speeds(robots: range, seed: int, load: bool) -> int:
 
 def base_truth(found, robot) -> dict[str, float]:
     """True values of the base parameters, by name."""
-    from robot_dynamics.identification.base_parameters import structure
     from robot_dynamics.identification.runs import parameter_names
 
-    base, _ = structure(robot.described, found.gravity, found.law)
+    # The combinations of the result: others may have the same names where the law of friction differs.
+    base = found.knowledge.base
     names = parameter_names(robot.described)
     truth = base.grouping @ robot.parameters()
     plain = found.law.stribeck_velocity == 0.0
