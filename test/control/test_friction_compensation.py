@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import yaml
 from closed_loop import READY, ArmLoop, PlatformLoop
+from motion_base import platform_mappings
 
 from robot_dynamics.control.stewart.trajectory import PoseWaypoint
 from robot_dynamics.stewart.new_machine import Measures, machine_text
@@ -35,6 +36,19 @@ def test_friction_that_is_declared_three_times_drives_no_joint_beyond_its_limit(
     loop.run(1.5)
     assert 0.95 < loop.share < 1.05
     assert loop.trip is None
+
+
+def test_friction_that_is_declared_three_times_drives_no_leg_beyond_its_limit():
+    """A find of the sweep ``operators``: legs of a small platform reached 1.05 of their limit in a stream."""
+    real = platform_mappings()["platform_2_kg"]
+    friction = real["leg_defaults"]["friction"]
+    declared = {**real["leg_defaults"], "friction": {name: 3.0 * one for name, one in friction.items()}}
+    loop = PlatformLoop({**real, "leg_defaults": declared}, real=real)
+    home = loop.platform.machine.home_position
+    loop.run(0.1)
+    loop.control.follow([PoseWaypoint(0.262, home + np.array([0.0, 0.0, 0.03]), [0.0, 0.0, 0.0, 1.0])])
+    loop.run(0.5)
+    assert 0.9 < loop.share < 1.04
 
 
 def test_coulomb_friction_that_is_not_there_does_not_hunt_at_rest():

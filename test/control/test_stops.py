@@ -13,6 +13,7 @@ from robot_dynamics.control.arm.controller import ArmController
 from robot_dynamics.control.arm.parameters import ArmParameters
 from robot_dynamics.control.protocol import Phase
 from robot_dynamics.control.stewart.operating_modes import OperatingMode
+from robot_dynamics.control.stewart.stream import PoseSample
 from robot_dynamics.control.stewart.trajectory import PoseWaypoint
 from robot_dynamics.control.waypoints import Waypoint
 from robot_dynamics.errors import StoppingError, TrajectoryError
@@ -336,3 +337,18 @@ def test_back_from_gravity_compensation_an_arm_stays_where_it_was_led(name):
     assert np.abs(rig.column(3, back) - led).max() < 0.02 * np.abs(led).max()
     assert rig.share_of_speed(back) < 0.02
     np.testing.assert_allclose(rig.plant.position, rig.home + TURN, atol=1e-3)
+
+
+@pytest.mark.long
+def test_a_stream_towards_an_end_stop_leaves_room_for_what_the_legs_lag_behind():
+    """A find of the sweep ``operators``: legs of a lighter platform met the stop that the reference kept."""
+    rig = PlatformRig(stewart.load(platform_mappings()["platform_25_kg"]), plant={"mass_scale": 0.8})
+    rig.run(0.3)
+    for k in range(80):
+        since = max(k / 60.0 - 0.6, 0.0)
+        up = np.array([0.0, 0.0, 0.4 * (since - 0.2 * (1.0 - np.exp(-since / 0.2)))])
+        pose = PoseSample(rig.time - rig.period, rig.machine.home_position + up, np.eye(3), None)
+        rig.control.command_pose(pose)
+        rig.cycle(8 if k % 3 else 9)
+    rig.run(0.15)
+    assert 1e-4 < rig.gap() < 5e-3

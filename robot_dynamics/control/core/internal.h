@@ -299,6 +299,7 @@ static inline double rd_beyond_noise(double velocity)
 
 /* The diagonal of the mass matrix in core->inertia; whether the model has it. */
 int rd_joint_inertia(rd_core *core, const rd_settings *settings);
+void rd_doubt_friction(rd_core *core, int joint, double reference_velocity, double elapsed); /* see law.c */
 /* Time since the estimate of a load was looked at last [s]; and what fades of it, by errors beyond (n) `least`. */
 double rd_since_estimate(rd_core *core);
 void rd_drop_driving_load(rd_core *core, double elapsed, const double *least);

@@ -106,17 +106,15 @@ static void estimate_load(rd_core *core, const rd_settings *s, double elapsed)
 
 /* Friction that is declared and not there drives a joint ahead of its reference, the faster the less inertia it has: what
  * is overcome of it falls until it does not, at least by half of it in a cycle where a joint is far ahead. */
-static void doubt_friction(rd_core *core, const rd_settings *s, double elapsed)
+void rd_doubt_friction(rd_core *core, int j, double rate, double elapsed)
 {
-    for (int j = 0; s->driven && elapsed > 0.0 && j < core->n; ++j) {
-        const double rate = core->reference.velocity[j];
-        const double lead = rd_direction(rd_beyond_noise(rate)) * (core->state.velocity[j] - rate) / s->velocity_limits[j];
-        double *share = &core->overcome[j];
-        if (lead > AHEAD) {
-            *share *= fmax(0.5, 1.0 - DOUBT * fmin(elapsed, ESTIMATE_GAP) * (lead - AHEAD));
-        } else if (lead < 0.0) {
-            *share = fmin(1.0, *share + TRUST * fmin(elapsed, ESTIMATE_GAP));
-        }
+    const double most = core->settings->velocity_limits[j];
+    const double lead = rd_direction(rd_beyond_noise(rate)) * (core->state.velocity[j] - rate) / most;
+    double *share = &core->overcome[j];
+    if (lead > AHEAD) {
+        *share *= fmax(0.5, 1.0 - DOUBT * fmin(elapsed, ESTIMATE_GAP) * (lead - AHEAD));
+    } else if (lead < 0.0) {
+        *share = fmin(1.0, *share + TRUST * fmin(elapsed, ESTIMATE_GAP));
     }
 }
 
@@ -160,7 +158,9 @@ static int computed_torque(rd_core *core, const rd_settings *s, const rd_motion 
     if (s == core->settings && !(s->machine->held_to_run >> s->mode & 1U)) {
         const double elapsed = rd_since_estimate(core);
         estimate_load(core, s, elapsed); /* not of what a hand does while it waits for the button */
-        doubt_friction(core, s, elapsed);
+        for (int j = 0; s->driven && elapsed > 0.0 && j < core->n; ++j) {
+            rd_doubt_friction(core, j, core->reference.velocity[j], elapsed);
+        }
     }
     for (int j = 0; j < core->n; ++j) {
         const double a = acceleration[j] =

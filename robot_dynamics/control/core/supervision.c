@@ -14,8 +14,9 @@ enum { STATES = 3 };
 static const double AGAIN = 5.0;
 /* How long after activation or the release of brakes the robot has to stay where it is [s]. */
 static const double BEGINNING = 1.0;
-/* Of the speed allowed then, what one that follows something may have beside its reference. */
-static const double DEPARTED = 2.0;
+/* What one that follows something then may have beside its reference, times `start_speed`; how long its effort is watched
+ * nevertheless: a reference from rest has hardly an acceleration yet [s]. */
+static const double DEPARTED = 2.0, AT_ONCE = 0.1;
 /* Least share of its final value that an observer is taken to show. */
 static const double LEAST_SHOWN = 0.2;
 /* Share of the movement that a measured velocity tells which positions must show. */
@@ -342,8 +343,9 @@ static int watch_beginning(rd_core *core, const rd_rules *rules)
     for (int j = 0; j < core->n; ++j) {
         /* An unknown part of the weight makes no joint faster than this share of the following error's spring. */
         const double settling = 0.75 * sqrt(core->settings->kp[j]) * rules->following[j];
-        const double most = rules->start_speed > 0.0 ? fmax(rules->start_speed * core->settings->velocity_limits[j], settling) : 0.0;
-        take_worse(&speed, j, departed ? fabs(rate[j]) : fabs(core->state.velocity[j]), departed ? DEPARTED * most : most);
+        const double share = (departed ? DEPARTED : 1.0) * rules->start_speed;
+        const double most = share > 0.0 ? fmax(share * core->settings->velocity_limits[j], settling) : 0.0;
+        take_worse(&speed, j, departed ? fabs(rate[j]) : fabs(core->state.velocity[j]), most);
         take_worse(&distance, j, departed || rd_yields(core) ? 0.0 : fabs(core->before[j]), rules->start_displacement * rules->following[j]);
     }
     if (watch->first < 0.0) {
@@ -351,7 +353,7 @@ static int watch_beginning(rd_core *core, const rd_rules *rules)
     }
     speed.share /= fmax(1.0, 1.1 * watch->first);
     const double *external = rd_observer_external(core->observer);
-    for (int j = 0; !departed && rules->start_effort && rules->start_speed > 0.0 && j < core->n; ++j) {
+    for (int j = 0; (!departed || core->time - watch->began < AT_ONCE) && rules->start_effort && rules->start_speed > 0.0 && j < core->n; ++j) {
         take_worse(&effort, j, fabs(external[j]), isfinite(external[core->n + j]) ? rules->start_effort[j] : INFINITY);
     }
     return apply(core, RD_START_EFFORT, &effort) || apply(core, RD_START_SPEED, &speed) || apply(core, RD_START_DISPLACEMENT, &distance);

@@ -107,7 +107,7 @@ class StewartController(PlatformCommands):
         self._descent: tuple[Any, Any] | None = None
         self._beyond = 0
         super().__init__(modes, StreamIntake(platform.machine, parameters), 6)
-        self._governing = Governing(self._plans, self._snapshot)
+        self._governing = Governing(self._plans, self._snapshot, platform.machine)
         self._find_descent()
         self.offer_settings(model=False, law=False)
 

@@ -27,6 +27,8 @@ STOP_SHARES = np.linspace(0.0, 1.0, STOP_SAMPLES)
 COVERED = STOP_SHARES - 0.5 * STOP_SHARES**2
 STROKE_MARGIN = 5e-4
 """Share of a stroke that references leave at its ends, because a stop is checked in samples."""
+LAG_SHARE = 0.2
+"""Share of a new lag of the legs in its mean."""
 LADDER = 17
 """Poses between home and one that is out of reach, of which the last that is not is taken."""
 
@@ -76,13 +78,24 @@ class ReferenceEnvelope:
     Args:
         machine: geometry and limits.
         forces: the model with all that the platform carries.
+
+    Attributes:
+        limits: of references.
+        lag: (6,) by how much each leg is longer than its reference [m]; the leg keeps its stroke, too.
     """
 
     def __init__(self, machine: Machine, forces: Forces) -> None:
         self._machine = machine
+        self.lag = np.zeros(6)
         self._forces = forces
         self.limits = MachineLimits.of(machine)
         self._margin = self._stroke_margin()
+
+    def note_lag(self, measured: tuple[Array, Array], wanted: tuple[Array, Array]) -> None:
+        """Take a measured position (3,) and rotation (3, 3) and those of the reference at the same time."""
+        places, turns = (np.array(part) for part in zip(measured, wanted, strict=True))
+        found, led = leg_geometry(self._machine, places, turns).lengths
+        self.lag = self.lag + LAG_SHARE * (found - led - self.lag)
 
     def widen(self, position: Array, rotation: Array) -> None:
         """Allow a pose at the present, e.g. on a stop: one may return from it, but not go further."""
@@ -90,7 +103,8 @@ class ReferenceEnvelope:
         limits = MachineLimits.of(self._machine).widened(self._machine, position, rotation)
         present = float(condition_number(legs.jacobian, self._machine.characteristic_length))
         self.limits = replace(limits, condition=max(limits.condition, present * (1.0 + ROUNDING)))
-        inside = np.minimum(self.limits.longest - legs.lengths, legs.lengths - self.limits.shortest)
+        longer, shorter = legs.lengths + np.maximum(self.lag, 0.0), legs.lengths + np.minimum(self.lag, 0.0)
+        inside = np.minimum(self.limits.longest - longer, shorter - self.limits.shortest)
         self._margin = np.minimum(self._stroke_margin(), inside - ROUNDING)
 
     def _stroke_margin(self) -> Array:
@@ -210,8 +224,8 @@ class ReferenceEnvelope:
         jacobian = legs.jacobian
         rates = np.abs((jacobian @ twists[:, :, None])[:, :, 0])
         kept: NDArray[np.bool_] = (
-            (legs.lengths <= limits.longest - self._margin)
-            & (legs.lengths >= limits.shortest + self._margin)
+            (legs.lengths <= limits.longest - self._margin - np.maximum(self.lag, 0.0))
+            & (legs.lengths >= limits.shortest + self._margin - np.minimum(self.lag, 0.0))
             & (rates <= pace.leg_speed * (1.0 + 1e-9))
             & ((legs.directions * home).sum(axis=-1) >= limits.base_cosine - ROUNDING)
             & ((legs.directions * local).sum(axis=-1) >= limits.platform_cosine - ROUNDING)

@@ -15,10 +15,16 @@ from robot_dynamics.control.core.plans import Plans
 from robot_dynamics.control.core.snapshot import PHASES, VERDICTS, Snapshot
 from robot_dynamics.control.protocol import Planned
 from robot_dynamics.control.stewart.governed_motion import GovernedMotion, StreamGoal
-from robot_dynamics.control.stewart.reference_governor import GovernedPlan, GovernedReference
+from robot_dynamics.control.stewart.platform_model import ReportedPose
+from robot_dynamics.control.stewart.reference_governor import (
+    GovernedPlan,
+    GovernedReference,
+    ReferenceGovernor,
+)
 from robot_dynamics.control.stewart.segments import segments_with_stop
 from robot_dynamics.errors import TrajectoryError
 from robot_dynamics.stewart import Motion
+from robot_dynamics.stewart.machine import Machine
 
 FREE = (0.05, 0.25)
 """Least and greatest duration of a segment before its stop [s]."""
@@ -48,14 +54,15 @@ class Governing:
     Args:
         plans: of the core.
         snapshot: of the core.
+        machine: the platform.
 
     Attributes:
         motion: the active governed motion; None: there is none.
         elsewhere: whether another thread runs the core's cycles.
     """
 
-    def __init__(self, plans: Plans[Motion], snapshot: Snapshot) -> None:
-        self._plans, self._snapshot = plans, snapshot
+    def __init__(self, plans: Plans[Motion], snapshot: Snapshot, machine: Machine) -> None:
+        self._plans, self._snapshot, self._machine = plans, snapshot, machine
         self.motion: GovernedMotion | None = None
         self._plan: GovernedPlan | None = None
         self.elsewhere = False
@@ -174,6 +181,7 @@ class Governing:
         follows = isinstance(motion.goal, StreamGoal)
         step, least = (0.25 * self._interval, FREE[0]) if follows else (self._interval, FREE_TO_A_PLACE)
         free = min(max(least, AHEAD * self._interval), FREE[1])
+        self._note_lag(governor, follows)
         governor.advance(departs, motion.goal.target(departs, self._interval, governor), step, free)
         # Poses that had come by then have been taken meanwhile.
         if motion.goal.reached(governor, self._seen):
@@ -186,6 +194,15 @@ class Governing:
         worked = float(self._snapshot.read().time) - self._at
         self._lead = min(max(self._lead, MARGIN * worked), MOST_LEAD)
         return reason
+
+    def _note_lag(self, governor: ReferenceGovernor, follows: bool) -> None:
+        """Keep what the legs lag behind off the ends of their strokes while a stream is followed."""
+        if not follows:
+            governor.envelope.lag = np.zeros(6)
+            return
+        wanted = self._plans.reference(float(self._snapshot.read().time))
+        measured = ReportedPose(self._machine, self._snapshot.telemetry.copy())
+        governor.envelope.note_lag((measured.position, measured.rotation), (wanted.position, wanted.rotation))
 
     def _judge(self) -> None:
         """Lengthen the lead where the last segment came late."""

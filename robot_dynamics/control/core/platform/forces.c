@@ -212,7 +212,7 @@ static void legs_rates(const double jacobian[36], const double twist[6], double 
 
 /* Add what friction has more at the reference's twist than at the one that the model was given; see inverse_dynamics()
  * of law.c. Viscous friction is what changes its sign with the twist: of actuators alone it is known, of the joints at
- * their ends the model says it. */
+ * their ends the model says it. Of the actuators' share as much is overcome as does not drive a leg ahead. */
 static int add_friction(const rd_core *core, const rd_settings *s, const double pose[7], const double given[6],
                         const double reference[6], double *effort)
 {
@@ -234,7 +234,8 @@ static int add_friction(const rd_core *core, const rd_settings *s, const double 
         const double dry = model->coulomb[i];
         effort[i] += model->turning_friction ? 0.5 * (ahead[i] - back[i]) - dry * rd_direction(rates[i])
                                              : model->viscous[i] * rates[i];
-        effort[i] += dry * (rd_direction(rd_beyond_noise(led[i])) - rd_direction(known[i]));
+        effort[i] += dry * (core->overcome[i] * rd_direction(rd_beyond_noise(led[i])) - rd_direction(known[i]));
+        effort[i] -= (1.0 - core->overcome[i]) * model->viscous[i] * led[i];
     }
     return 1;
 }
@@ -264,13 +265,17 @@ static int computed_force(rd_core *core, const rd_settings *s, const rd_motion *
     const rd_platform_model *model = s->platform;
     rd_platform *platform = rd_platform_of(core);
     const double *v = platform->twist;
-    double wanted[7], rate[6], unused[6], a[6], error[6], later[7], later_twist[6], lead[6], turn[3];
+    double wanted[7], rate[6], unused[6], a[6], error[6], later[7], later_twist[6], lead[6], led[6], turn[3];
     rd_platform_motion(ahead, wanted, rate, a);
     rd_copy(lead, rate, 6);
     if (ahead != &core->reference) {
         rd_platform_motion(&core->reference, wanted, rate, unused);
     }
     rd_pose_error(wanted, platform->pose, error);
+    legs_rates(platform->jacobian, rate, led);
+    for (int i = 0; i < 6 && s == core->settings; ++i) {
+        rd_doubt_friction(core, i, led[i], core->period);
+    }
     const double share = pull_share(core, s, rate, error), soft = core->softness[0];
     for (int i = 0; i < 6; ++i) {
         a[i] = a[i] + soft * (s->kv[i] * (rate[i] - v[i]) + soft * share * s->kp[i] * error[i]);
