@@ -50,6 +50,8 @@ _NAME = re.compile(
 )
 QUANTA = (1e-2, 1e-3, 1e-4)
 """Steps to which recorded positions may be rounded [m]."""
+BEYOND_ROUNDING = 5.0
+"""Factor on the acceleration of rounding beyond which the motion itself jumps."""
 LOUD = 0.5
 """Acceleration by rounding that is worth a hint [m/s²]."""
 FILTER_ORDER = 4
@@ -140,25 +142,28 @@ class MotionTable:
         if len(self.time) < 20:
             return []
         step = float(np.median(np.diff(self.time)))
+        found, rounding = [], 0.0
         for quantum in QUANTA:
             # Twice the standard deviation of the second difference of rounded positions.
             noise = np.sqrt(2.0) * quantum / step**2
             if noise > LOUD and self._is_rounded(quantum):
-                return [
+                rounding = noise
+                found.append(
                     f"positions are rounded to {1e3 * quantum:g} mm at steps of {1e3 * step:.3g} ms: about"
                     f" {noise:.2g} m/s² of their acceleration is rounding; see --low-pass"
-                ]
+                )
+                break
         steps = np.diff(self.time)[:, None]
         accelerations = np.diff(np.diff(self.position, axis=0) / steps, axis=0) / steps[1:]
         jumps = np.abs(np.diff(accelerations, axis=0))
         greatest = float(np.abs(accelerations).max())
-        if greatest > LOUD and jumps.max() > 0.5 * greatest:
+        if greatest > max(LOUD, BEYOND_ROUNDING * rounding) and jumps.max() > 0.5 * greatest:
             at = self.time[int(jumps.max(axis=1).argmax()) + 2]
-            return [
+            found.append(
                 f"the acceleration jumps at t = {at:.3f} s: the smooth curve through the poses goes beyond it"
                 " there; see --low-pass"
-            ]
-        return []
+            )
+        return found
 
     def abrupt_ends(self) -> list[str]:
         """Remarks on a motion that is not at rest at its ends, for a path that goes from rest to rest."""

@@ -115,6 +115,9 @@ def test_rounded_and_jumping_motions_get_a_hint_and_a_filter_restores_them():
     assert np.abs(acceleration(rounded.low_passed(3.0)) - exact).max() < 0.1
     bang = np.where(times < 2.5, times**2, 12.5 - (times - 5.0) ** 2)
     assert "the acceleration jumps at t = 2.5" in motion(bang).hints()[0]
+    steps = motion(np.where(times % 2.0 < 1.0, 0.031, -0.028)).hints()
+    assert ["rounded" in steps[0], "the acceleration jumps" in steps[1]] == [True, True]
+    assert len(rounded.hints()) == 1
     assert "the motion begins with 0.31 m/s and 0 rad/s, and ends with" in motion(true).abrupt_ends()[0]
     soft = 1.0 - np.cos(0.4 * np.pi * np.round(times / times[-1] * 10.0, 9))
     assert motion(soft).abrupt_ends() == []

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,6 @@ from robot_dynamics.control.stewart.trajectory import PoseWaypoint
 from robot_dynamics.errors import RobotDynamicsError, SingularityError, shown
 from robot_dynamics.model.chain import RigidBody
 from robot_dynamics.spatial import Array
-from robot_dynamics.stewart.compiled import CompiledStewart
 from robot_dynamics.stewart.dynamics import State, simulate, state_at_rest, task_space_dynamics
 from robot_dynamics.stewart.kinematics import leg_geometry
 from robot_dynamics.stewart.machine import Machine
@@ -90,7 +88,7 @@ def losses(platform: StewartPlatform, power: Landing) -> Mapping[str, Landing | 
         platform: the machine, as its file describes it.
         power: the loss of power.
     """
-    truth, names = compensated(platform), platform.machine.leg_names
+    truth, names = _Quick(compensated(platform).machine), platform.machine.leg_names
     found: dict[str, Landing | str] = {"power": power}
     body = RigidBody(
         UNKNOWN * platform.machine.platform.mass, platform.machine.platform.center_of_mass, np.zeros((3, 3))
@@ -157,6 +155,14 @@ def _tried(simulation: Callable[..., Landing], *arguments: object) -> Landing | 
         return simulation(*arguments)
     except RobotDynamicsError as error:
         return str(error)
+
+
+class _Quick(StewartPlatform):
+    """A platform that is simulated by compiled forces: worth their compilation for many simulations."""
+
+    def __init__(self, machine: Machine) -> None:
+        super().__init__(machine)
+        self.compiled = self.compile()
 
 
 class _Loop:
@@ -277,14 +283,8 @@ def _simulate(
     platform: StewartPlatform, start: State, forces: Array, duration: float, step: float
 ) -> list[State]:
     """Motion under constant forces."""
-    machine = platform.machine
-    compiled = _compiled(platform)
+    machine, compiled = platform.machine, platform.compiled if isinstance(platform, _Quick) else None
     return simulate(machine, start, lambda time, state: forces, duration, step, compiled=compiled)[1]
-
-
-@lru_cache(maxsize=4)
-def _compiled(platform: StewartPlatform) -> CompiledStewart:
-    return platform.compile()
 
 
 def _beyond(machine: Machine, state: State) -> Array:
