@@ -22,6 +22,7 @@ from robot_dynamics.control.arm.effort_limits import unlimited
 from robot_dynamics.control.arm.laws import LawModules, import_laws, python_law
 from robot_dynamics.control.arm.parameters import ArmParameters, arm_accelerations
 from robot_dynamics.control.arm.path_rules import IdentifiedRangeParameters, TorqueCheckParameters
+from robot_dynamics.control.arm.spring_energy import TOLD
 from robot_dynamics.dynamics.compiled import CompiledDynamics
 from robot_dynamics.errors import BackendError, ParameterError
 from robot_dynamics.native import cache
@@ -280,7 +281,12 @@ class ComputedTorqueController(LifecycleNode):
             self.get_logger().warning(self._barely_stable)
             self._barely_stable = ""
         if self._loop.controller is not None:
-            self._loop.controller.parameters = self._in_force()
+            controller = self._loop.controller
+            controller.parameters = self._in_force()
+            if controller.energy_added > TOLD:
+                self.get_logger().info(
+                    f"stiffer springs: the change adds {controller.energy_added:.3g} J to their energy here"
+                )
         else:
             self._controller_node.start_if_due()
 

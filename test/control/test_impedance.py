@@ -152,9 +152,13 @@ def test_a_pushed_arm_yields_and_returns_and_live_stiffness_blends():
     loop.control.parameters = rd.ArmParameters(
         **MODE | {"joint_stiffness": (100.0, 800.0, 100.0, 50.0, 50.0, 20.0)}
     )
+    added, began = loop.control.energy_added, len(loop.times)
+    assert added == pytest.approx(0.5 * (800.0 - 400.0) * (30.0 / 400.0) ** 2, rel=0.01)
     loop.run(0.004)
     assert np.abs(loop.efforts[-1] - before).max() < 5.0
     loop.run(2.0)
+    given = 30.0 * (loop.positions[began, 1] - loop.positions[-1, 1])
+    assert 0.0 < given < 0.5 * 400.0 * (30.0 / 400.0) ** 2 + added
     assert loop.plant.position[1] - READY[1] == pytest.approx(30.0 / 800.0, rel=1e-3)
     loop.disturbance = None
     loop.run(2.0)

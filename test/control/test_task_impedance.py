@@ -362,6 +362,7 @@ def test_a_push_at_the_tip_moves_it_by_its_stiffness_and_a_change_of_stiffness_b
     np.testing.assert_allclose(moved[:3, 3], (0.0, 0.0, 20.0 / 400.0), atol=5e-4)
     effort = loop.efforts[-1]
     loop.control.parameters = rd.ArmParameters(**parameters | {"cartesian_stiffness": (800.0, 60.0)})
+    assert loop.control.energy_added == pytest.approx(0.5 * (800.0 - 400.0) * (20.0 / 400.0) ** 2, rel=0.03)
     loop.run(0.004)
     assert np.abs(loop.efforts[-1] - effort).max() < 2.0
     loop.run(4.0)

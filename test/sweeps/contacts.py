@@ -22,6 +22,8 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "harness"))
 from closed_loop import READY, ArmLoop
 
+from robot_dynamics.control.arm.parameters import position_limits
+
 STEPS = 2.0 * np.pi / 2**17
 STARTS = {"ur5": READY, "ur10": READY, "panda": (0.1, -0.6, 0.2, -2.2, 0.1, 1.7, 0.6)}
 FAST = 0.9
@@ -66,6 +68,8 @@ class Touched(ArmLoop):
         """One cycle; a motion follows on the last one."""
         if self.control.state == "holding position":
             goal = self.start + self.draw.uniform(-REACH, REACH, self.chain.dof)
+            lower, upper = position_limits(self.chain)
+            goal = np.clip(goal, lower + 0.05, upper - 0.05)
             way = np.abs(goal - self.plant.position)
             self.go(goal, float(np.max(1.875 * way / (FAST * self.limits))) + 0.05)
         data = self.plant._data

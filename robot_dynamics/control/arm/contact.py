@@ -24,6 +24,9 @@ LONGEST_DELAY = 0.05
 """Longest delay between efforts and positions [s]."""
 OBSERVED = ("driver", "command", "motor", "link")
 """Values of ``observed_efforts``."""
+NOT_MEASURED = (
+    "joint states lack a finite effort of every joint; observed_efforts: command observes the commands"
+)
 FLOOR_SHARE = 0.05
 """Threshold of the external effort as a share of the effort limit, where none is given."""
 

@@ -11,7 +11,7 @@ import numpy as np
 from robot_dynamics.control.arm import guiding
 from robot_dynamics.control.arm.actuators import ActuatedArm, ActuatorParameters
 from robot_dynamics.control.arm.commands import ArmCommands
-from robot_dynamics.control.arm.contact import REACTIONS, External
+from robot_dynamics.control.arm.contact import NOT_MEASURED, REACTIONS, External
 from robot_dynamics.control.arm.inverse_dynamics import EffortModel
 from robot_dynamics.control.arm.laws import PythonLaw, law_input, python_law
 from robot_dynamics.control.arm.parameters import (
@@ -20,6 +20,7 @@ from robot_dynamics.control.arm.parameters import (
     arm_stops,
     position_limits,
 )
+from robot_dynamics.control.arm.spring_energy import spring_energy
 from robot_dynamics.control.arm.trajectory import Reference, turns
 from robot_dynamics.control.core.controller import LONGEST_LINE
 from robot_dynamics.control.core.library import array_at, doubles, ffi, load_core
@@ -101,6 +102,7 @@ class ArmController(ArmCommands):
         self._python_parts = ""
         self._error: Exception | None = None
         self.telemetry = 2 * chain.dof
+        self.energy_added = 0.0
         super().__init__(chain, parameters)
         self._check_gains(self._settings[self._number], parameters)
 
@@ -291,10 +293,7 @@ class ArmController(ArmCommands):
         measured = self._settings[self._number].value.measured
         if not measured or not self.phase.controls or np.isfinite(self.external.threshold).any():
             return ""
-        return (
-            "no external efforts: joint states lack a finite effort of every joint;"
-            " observed_efforts: command observes the commands"
-        )
+        return f"no external efforts: {NOT_MEASURED}"
 
     @property
     def dynamics(self) -> EffortModel:
@@ -323,7 +322,15 @@ class ArmController(ArmCommands):
         self.check_parameters(value)
         before, self._parameters = self._parameters, value
         self.rest.use(value, value.safe_fade_time)
+        stored = self._spring_energy(before.mode)
         self.offer_settings(False, before.law != value.law)
+        self.energy_added = self._spring_energy(value.mode) - stored if before.mode == value.mode else 0.0
+
+    def _spring_energy(self, mode: str) -> float:
+        if not self.phase.controls:
+            return 0.0
+        now, settings = self._snapshot.read(), self._settings[self._number].value
+        return spring_energy(settings, mode, self.reference(now.time).position, self._snapshot.position)
 
     def check_parameters(self, candidate: ArmParameters) -> str:
         """Check whether parameters may be set now.
