@@ -124,7 +124,7 @@ def _advice(found: Identification, summary: dict[str, Any]) -> Iterator[str]:
         if parts:
             yield f"{name} was tested in {' and '.join(parts)} only."
     if len(found.learn) == 1:
-        yield "A second run at another speed: friction and inertia are then separated."
+        yield "A second, different motion at half the speed: friction and inertia are then separated."
 
 
 def _bars(found: Identification, summary: dict[str, Any]) -> list[Bar]:
