@@ -19,8 +19,10 @@ SINGULAR = 1.5e-3
 STIFFEST = 20.0
 """Greatest damping over the inertia that a joint moves [1/s]."""
 ROUGHEST = 5.0
-"""Greatest acceleration of any joint by the Coulomb friction of one [rad/s² or m/s²]. Where that one comes to
-rest a little off its place, light joints behind it rest off theirs by far more."""
+"""Greatest acceleration of a joint by its own Coulomb friction [rad/s² or m/s²]."""
+ROUGHEST_ACROSS = 0.5
+"""Greatest acceleration of another joint by the Coulomb friction of one [rad/s² or m/s²]. Where that one
+comes to rest a little off its place, light joints behind it rest off theirs by far more."""
 _SAMPLES = 25
 
 
@@ -60,10 +62,13 @@ def check_simulation(
             if np.linalg.eigvalsh(scale[:, None] * matrix * scale)[0] <= SINGULAR:
                 return SimulationCheck("the mass matrix is singular where joints of massless links align")
             inverse = np.abs(np.linalg.inv(matrix))
-            most, across = np.maximum(most, np.diag(inverse)), np.maximum(across, inverse.max(axis=0))
+            most = np.maximum(most, np.diag(inverse))
+            np.fill_diagonal(inverse, 0.0)
+            across = np.maximum(across, inverse.max(axis=0))
     joints = [chain.driving_joint(j) for j in range(chain.dof)]
     damping, friction = (
         np.array([getattr(joint, kind) for joint in joints]) for kind in ("damping", "friction")
     )
-    stuck = np.flatnonzero((damping * most > STIFFEST) | (friction * across > ROUGHEST))
+    rough = (friction * most > ROUGHEST) | (friction * across > ROUGHEST_ACROSS)
+    stuck = np.flatnonzero((damping * most > STIFFEST) | rough)
     return SimulationCheck("", tuple(chain.joint_names[j] for j in stuck))

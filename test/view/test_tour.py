@@ -151,7 +151,7 @@ def test_coulomb_friction_that_would_move_a_light_joint_behind_it_is_left_out():
         '<origin xyz="0 0 -0.5"/><axis xyz="0 1 0"/>'
         '<limit lower="-1" upper="1" effort="50" velocity="2"/></joint>'
     )
-    limit = 5.0 * 0.51 / 11.0
+    limit = 0.5 * 0.51 / 11.0
     for value, left_out in ((0.95 * limit, False), (1.05 * limit, True)):
         subject = arm_subject(pendulum(500.0).replace("</joint>", light.format(value)), ArmOptions())
         assert (subject.chain.driving_joint(0).friction == 0.0) is left_out
