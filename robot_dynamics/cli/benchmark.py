@@ -36,7 +36,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--cycles",
         type=whole_number,
         metavar="N",
-        help="instead: N cycles of a controller of an arm and of a platform, in Python and in C",
+        help="instead: N cycles of controllers of an arm and of a platform, in Python and in C, back to back"
+        " and the last of them once per millisecond",
     )
     parser.add_argument(
         "--retime",
@@ -85,8 +86,9 @@ def _check(arguments: argparse.Namespace) -> None:
         raise ParameterError(f"--joints: each must be at least 1 and at most {MOST_JOINTS}")
     for name in ("rounds", "cycles", "retime"):
         value = getattr(arguments, name)
-        if value is not None and not 1 <= value <= MOST_ROUNDS:
-            raise ParameterError(f"--{name} {value}: must be at least 1 and at most {MOST_ROUNDS}")
+        least = 8 if name == "cycles" else 1
+        if value is not None and not least <= value <= MOST_ROUNDS:
+            raise ParameterError(f"--{name} {value}: must be at least {least} and at most {MOST_ROUNDS}")
 
 
 def _cycles(count: int) -> int:
