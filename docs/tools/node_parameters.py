@@ -22,6 +22,7 @@ CLASSES = {
         "control.arm.parameters:ArmParameters",
         "control.arm.actuators:ActuatorParameters",
         *FOLLOWER,
+        "model.chain_parameters:MeasuredParameters",
         "control.arm.path_rules:PartialGoalParameters",
         "control.arm.path_rules:TorqueCheckParameters",
         "control.arm.path_rules:IdentifiedRangeParameters",

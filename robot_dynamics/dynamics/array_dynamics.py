@@ -71,7 +71,9 @@ class ArrayDynamics:
         about = quantity_named(quantity)
         choices = {option.name for option in about.options}
         constants = tuple(
-            array.name for array in about.held if array.name in self._held.live and array.name != "gravity"
+            array.name
+            for array in about.constants
+            if array.name in self._held.live and array.name != "gravity"
         )
 
         def call(*states: Any, **named: Any) -> Any:

@@ -22,6 +22,7 @@ from robot_dynamics.dynamics.constant_inputs import (
     Payload,
     friction_vector,
     gravity_vector,
+    measured_vector,
     payload_vector,
     tell_what_is_left_out,
 )
@@ -40,6 +41,8 @@ from robot_dynamics.spatial import Array
 
 _LIVE = frozenset(["gravity", "payload"])
 """Inputs of kernels that serve any payload."""
+_MEASURED = frozenset(["gravity", "payload", "measured"])
+"""The same of a chain with measured joints."""
 _MOST = 1000
 """Names that a list of quantities stays below, so that one without an end is refused."""
 
@@ -162,6 +165,24 @@ class CompiledDynamics(Quantities):
         """
         live = self._held.live | _LIVE
         return self._sibling(replace(self._held, payload=payload_vector(payload, self.chain), live=live))
+
+    def with_measured(
+        self, position: object, velocity: object = None, acceleration: object = None
+    ) -> CompiledDynamics:
+        """The same arm with the measured joints in another state; it compiles nothing.
+
+        Args:
+            position: (m,) of ``chain.measured_joints`` [rad or m].
+            velocity: (m,) [rad/s or m/s]; zero where omitted.
+            acceleration: (m,) [rad/s² or m/s²]; zero where omitted.
+
+        Raises:
+            ParameterError: the chain has no measured joints, or not one finite number is given for each.
+        """
+        if self.chain.whole is None:
+            raise ParameterError(f"{self.chain.name} has no measured joints; load_urdf(measured_joints=...)")
+        measured = measured_vector(self.chain, position, velocity, acceleration)
+        return self._sibling(replace(self._held, measured=measured))
 
     def without_friction(self) -> CompiledDynamics:
         """The same arm without the friction of its joints; itself where it has none."""
@@ -304,9 +325,11 @@ def compile_dynamics(
     of_type("friction", friction, bool | np.bool_ | None)
     if friction is None:
         tell_what_is_left_out(arm)
-    live = (_LIVE if payload is not None else frozenset()) | ({"friction"} if friction else frozenset())
+    live = _LIVE if payload is not None else frozenset()
+    live |= _MEASURED if arm.whole is not None else frozenset()
+    live |= {"friction"} if friction else frozenset()
     carried = np.zeros(10 * len(arm.tips)) if payload is None else payload_vector(payload, arm)
-    held = ConstantInputs(gravity_vector(gravity), carried, friction_vector(arm), live)
+    held = ConstantInputs(gravity_vector(gravity), carried, friction_vector(arm), live, measured_vector(arm))
     if arrays:
         return ArrayDynamics(arm, held, backend)
     dynamics = CompiledDynamics(arm, held, backend)

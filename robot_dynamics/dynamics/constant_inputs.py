@@ -1,10 +1,10 @@
-"""Inputs of a model that stay constant between calls: gravity, payloads and the friction of the joints."""
+"""Inputs of a model that stay constant between calls: gravity, payloads, friction, measured joints."""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -36,17 +36,24 @@ class ConstantInputs:
         payload: (10,) of a body at each tip, about the tip frame's origin; left out unless it is an input.
         friction: (2n,) damping, then Coulomb friction of the joints; left out unless it is an input.
         live: names of the inputs.
+        measured: (3 m,) positions, velocities and accelerations of the measured joints.
     """
 
     gravity: Array
     payload: Array
     friction: Array
     live: frozenset[str] = frozenset()
+    measured: Array = field(default_factory=lambda: np.zeros(0))
 
     @property
     def values(self) -> Mapping[str, Array]:
         """By the names of the inputs."""
-        return {"gravity": self.gravity, "payload": self.payload, "friction": self.friction}
+        return {
+            "gravity": self.gravity,
+            "payload": self.payload,
+            "friction": self.friction,
+            "measured": self.measured,
+        }
 
 
 def gravity_vector(gravity: Sequence[float] | Array) -> Array:
@@ -128,6 +135,32 @@ def _is_a_body(vector: Array) -> bool:
     units[units == 0.0] = 1.0
     scaled = pseudo / np.sqrt(np.outer(units, units))
     return bool(np.linalg.eigvalsh(scaled)[0] >= -TYPED_DIGITS)
+
+
+def measured_vector(
+    chain: KinematicChain, position: object = None, velocity: object = None, acceleration: object = None
+) -> Array:
+    """(3 m,) motion of the measured joints: at rest at zero, or at the limit next to it, where not given.
+
+    Raises:
+        ParameterError: not one finite number for each joint.
+    """
+    places = chain.measured_coordinates
+    limits = [chain.modelled.driving_joint(i).limits for i in places]
+    rest = np.array([min(max(0.0, limit.lower), limit.upper) for limit in limits])
+    given = {
+        "position": (position, rest),
+        "velocity": (velocity, 0.0 * rest),
+        "acceleration": (acceleration, 0.0 * rest),
+    }
+    return np.concatenate(
+        [
+            default
+            if value is None
+            else real_vector(f"{name} of measured joints", value, len(places), ParameterError)
+            for name, (value, default) in given.items()
+        ]
+    )
 
 
 def friction_vector(chain: KinematicChain) -> Array:

@@ -65,7 +65,7 @@ class KernelLoader:
 
     def _inputs(self, quantity: str) -> tuple[str, ...]:
         """Constant inputs of the quantity's kernels."""
-        return tuple(array.name for array in QUANTITIES[quantity].held if array.name in self._live)
+        return tuple(array.name for array in QUANTITIES[quantity].constants if array.name in self._live)
 
     def _program(self, quantity: str, given: tuple[str, ...], settings: Settings) -> Program:
         live = self._inputs(quantity)
@@ -80,6 +80,9 @@ def model_fingerprint(chain: KinematicChain, gravity: Array | None) -> str:
     ``gravity`` is (3,) in the root frame [m/s²], None where nothing depends on it.
     """
     digest = hashlib.sha256(b"" if gravity is None else np.asarray(gravity, dtype=float).tobytes())
+    if chain.whole is not None:
+        digest.update(f"{chain.own_coordinates}".encode())
+        chain = chain.whole
     for joint, parent in zip(chain.joints, chain.carriers, strict=True):
         digest.update(f"{parent}".encode())
         digest.update(f"{joint.kind.value} {joint.coordinate}".encode())

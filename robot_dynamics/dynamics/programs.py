@@ -6,8 +6,10 @@ from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from robot_dynamics.codegen.factoring import factored_program
 from robot_dynamics.codegen.program import Argument, Program
@@ -39,6 +41,7 @@ def generate(
     effort: str = "normal",
     choices: Choices | None = None,
     options: Mapping[str, str] | None = None,
+    own: tuple[int, ...] | None = None,
 ) -> Program:
     """The straight-line program of one quantity for this robot.
 
@@ -54,13 +57,16 @@ def generate(
         effort: "none", "normal" (under two seconds) or "high"; the result depends on nothing else.
         choices: what a search found before (:func:`find_choices`), instead of a search.
         options: of the quantity, as `Option.read` gives them; the defaults where omitted.
+        own: coordinates of ``model`` that states and outputs have, where the other joints are measured and
+            their motion is the input "measured"; None: all.
 
     Raises:
+        ModelError: the quantity does not exist for a robot with measured joints.
         ParameterError: an unknown quantity or effort, or an input that the quantity does not take.
     """
     about = quantity_named(quantity)
-    request = _request(model, quantity, inputs, objective, effort, choices, options)
-    trace = about.trace(request)
+    request = _request(model, quantity, inputs, objective, effort, choices, options, own)
+    trace = _traced(request, quantity)
     arguments = [
         Argument(output.name, int(np.prod(output.shape(request.sizes))), described(output.description))
         for output in about.outputs
@@ -79,6 +85,7 @@ def _request(
     effort: str = "normal",
     choices: Choices | None = None,
     options: Mapping[str, str] | None = None,
+    own: tuple[int, ...] | None = None,
 ) -> Request:
     about = quantity_named(quantity)
     if effort not in EFFORTS:
@@ -86,7 +93,32 @@ def _request(
     model = axes_made_parallel(model.rebased())
     defaults = {option.name: option.default for option in about.options}
     settings = {**defaults, **(options or {})}
-    return Request(model, links_of(model), about.inputs(inputs), objective, effort, choices, settings)
+    return Request(model, links_of(model), about.inputs(inputs), objective, effort, choices, settings, own)
+
+
+def _traced(request: Request, quantity: str) -> Trace:
+    """The expressions of a quantity; where joints are measured, the rows and columns of the others.
+
+    Raises:
+        ModelError: the quantity does not exist for a robot with measured joints.
+    """
+    about = quantity_named(quantity)
+    if request.own is None:
+        return about.trace(request)
+    if not about.with_measured:
+        raise ModelError(f"{quantity} does not exist for a robot with measured joints")
+    trace = about.trace(request)
+    outputs = []
+    for output, scalars in zip(about.outputs, trace.outputs, strict=True):
+        whole, own = output.shape(request.traced_sizes), output.shape(request.sizes)
+        flat = np.empty(len(scalars), dtype=object)
+        flat[:] = scalars
+        table: NDArray[Any] = flat.reshape(whole)
+        for axis, (size, kept) in enumerate(zip(whole, own, strict=True)):
+            if size != kept:
+                table = table.take(request.own, axis=axis)
+        outputs.append(list(table.ravel()))
+    return Trace(trace.graph, tuple(outputs))
 
 
 def find_choices(model: SerialModel, objective: Objective, effort: str = "normal") -> Choices:
@@ -120,7 +152,7 @@ def make_program(
     """
     model = _model(chain, np.zeros(3) if gravity is None else gravity)
     with _explained(chain, quantity):
-        return generate(model, quantity, inputs=inputs, objective=objective, options=options)
+        return generate(model, quantity, inputs=inputs, objective=objective, options=options, own=_own(chain))
 
 
 def trace_of_chain(
@@ -137,12 +169,17 @@ def trace_of_chain(
         ModelError: the chain has more than ``MAX_JOINTS`` joints.
         SingularityError: forward dynamics of an arm with a joint that moves no mass.
     """
-    request = _request(_model(chain, gravity), quantity, inputs, objective, options=options)
+    request = _request(_model(chain, gravity), quantity, inputs, objective, options=options, own=_own(chain))
     with _explained(chain, quantity):
-        return quantity_named(quantity).trace(request), request.sizes
+        return _traced(request, quantity), request.sizes
+
+
+def _own(chain: KinematicChain) -> tuple[int, ...] | None:
+    return chain.own_coordinates if chain.whole is not None else None
 
 
 def _model(chain: KinematicChain, gravity: Array) -> SerialModel:
+    chain = chain.modelled
     if chain.dof > MAX_JOINTS:
         tips = [tip.link for tip in chain.tips]
         more = f" and {len(tips) - MOST_TIPS} more tips" if len(tips) > MOST_TIPS else ""

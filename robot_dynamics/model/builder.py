@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from robot_dynamics.inputs.arrays import listed, real_number
 from robot_dynamics.inputs.records import MOST_ENTRIES
 from robot_dynamics.model.chain import AttachedFrame, ChainJoint, JointKind, KinematicChain, Tip
 from robot_dynamics.model.lumping import MASSLESS, lumped_body, moved_body
-from robot_dynamics.model.selection import ALL, choose_tip, tips_of
+from robot_dynamics.model.selection import ALL, choose_tip, followers, rest_position, tips_of
 from robot_dynamics.model.urdf.tree import Joint, JointType, RobotTree
 from robot_dynamics.model.urdf.validation import LARGEST, check_moving_body
 from robot_dynamics.spatial import Array, pose, rotation_about
@@ -44,6 +44,7 @@ def build_chain(
     tip: str | None = None,
     locked_joints: Mapping[str, float] | None = None,
     tips: str | Sequence[str] | None = None,
+    measured_joints: str | Sequence[str] | None = None,
 ) -> KinematicChain:
     """The chain from ``root`` to ``tip`` or ``tips``, every body that moves with it accounted for.
 
@@ -57,7 +58,75 @@ def build_chain(
     if tip is not None and tips is not None:
         raise ModelError(f"tip is {quoted(tip)} and tips is {quoted(tips)}; give one of them")
     named = tips if tip is None else [tip]
-    return _Builder(tree, root, named, dict(locked_joints or {})).build()
+    locked = dict(locked_joints or {})
+    if measured_joints is None or measured_joints in ((), []):
+        return _Builder(tree, root, named, locked).build()
+    return _with_measured(tree, root, named, locked, measured_joints)
+
+
+def _with_measured(
+    tree: RobotTree,
+    root: str | None,
+    tips: str | Sequence[str] | None,
+    locked: dict[str, float],
+    given: str | Sequence[str],
+) -> KinematicChain:
+    """The chain without the measured joints, which hold their place at rest, and the whole with them."""
+    everything = _Builder(tree, root, tips, locked)
+    named = _measured_joints(tree, everything, given)
+    moving = [name for name in everything.on_way if everything.moves_by_itself(tree.joints[name])]
+    if set(moving) <= set(named):
+        raise ModelError("measured_joints has every joint of the chain, so none is left to control")
+    measured = _coupled(tree, everything, named)
+    apart = [] if given == ALL else [name for name in named if name not in measured]
+    told = f"measured joints that act on no joint of the chain are left out: {', '.join(apart)}"
+    if not measured:
+        alone = _Builder(tree, root, everything.tips, locked).build()
+        return replace(alone, warnings=(*alone.warnings, *([told] if apart else [])))
+    rest = {name: rest_position(tree.joints[name]) for name in measured}
+    own = _Builder(tree, root, everything.tips, locked | rest).build()
+    carried = [tree.joints[name].child for name in (*measured, *followers(tree, measured, locked))]
+    ends = [*everything.tips, *(link for link in dict.fromkeys(carried) if link not in everything.tips)]
+    whole = _Builder(tree, root, ends, locked).build()
+    first, *others = whole.tips[: len(everything.tips)]
+    whole = replace(whole, parents=whole.carriers, tip_joint=first.joint, other_tips=tuple(others))
+    return replace(own, warnings=(*whole.warnings, *([told] if apart else [])), whole=whole)
+
+
+def _measured_joints(tree: RobotTree, chain: _Builder, given: str | Sequence[str]) -> list[str]:
+    """Names of the measured joints, checked."""
+    if given == ALL:
+        below = [joint for joint in tree.subtree(chain.root) if chain.moves_by_itself(joint)]
+        names = [joint.name for joint in below if joint.name not in chain.on_way]
+        if not names:
+            raise ModelError(f"measured_joints is {quoted(given)}; the chain has every joint of the robot")
+        return names
+    names = [given] if isinstance(given, str) else listed("measured_joints", given, ModelError, MOST_ENTRIES)
+    for name in names:
+        joint = tree.joints.get(name) if isinstance(name, str) else None
+        if joint is None or not chain.moves_by_itself(joint):
+            raise ModelError(
+                f"measured_joints has {quoted(name)}; it must be a moving joint that is neither locked nor"
+                " follows another one"
+            )
+    return names
+
+
+def _coupled(tree: RobotTree, chain: _Builder, measured: list[str]) -> list[str]:
+    """The measured joints that carry a joint of the chain, or are carried by one.
+
+    A limb beside the chain acts on it only through a joint of its own, whose measured motion says it all.
+    """
+    own = [tree.joints[name] for name in chain.on_way if name not in measured]
+    own = [joint for joint in own if chain.moves_by_itself(joint)]
+    carried = {joint.name for mine in own for joint in tree.subtree(mine.child)}
+    carrying = {joint.name for mine in own for joint in tree.path(chain.root, mine.parent)}
+
+    def acts(name: str) -> bool:
+        moved = {name, *followers(tree, [name], ())}
+        return bool(moved & (carried | carrying))
+
+    return [name for name in measured if acts(name)]
 
 
 class _Builder:
@@ -80,6 +149,25 @@ class _Builder:
         self._bodiless: list[str] = []
         self._massless: list[str] = []
         self._concerned: set[tuple[str, str]] = set()
+
+    @property
+    def root(self) -> str:
+        """Link that is fixed to the ground."""
+        return self._root
+
+    @property
+    def tips(self) -> list[str]:
+        """Links at the ends."""
+        return self._tips
+
+    @property
+    def on_way(self) -> set[str]:
+        """Names of the joints between the root and the tips."""
+        return self._on_path
+
+    def moves_by_itself(self, joint: Joint) -> bool:
+        """Check whether a joint of the tree is neither fixed, locked nor a follower."""
+        return joint.kind.moves_on_axis and joint.mimic is None and joint.name not in self._locked
 
     def build(self) -> KinematicChain:
         self._check_couplings()
@@ -291,9 +379,13 @@ class _Builder:
             if joint.mimic is not None and joint.name not in self._locked:
                 motion = self._motion(joint)
                 if motion.driver is None:
+                    still = "by the multiplier 0" if joint.mimic.multiplier == 0.0 else "which is locked"
+                    limit = self._tree.joints[joint.name].limits
+                    beyond = not limit.lower <= motion.offset <= limit.upper
+                    bounds = f", outside its limits, {limit.lower:g} to {limit.upper:g}" if beyond else ""
                     warnings.append(
-                        f"joint {joint.name!r} follows {joint.mimic.joint!r}, which is locked: it stays at"
-                        f" {motion.offset:g}"
+                        f"joint {joint.name!r} follows {joint.mimic.joint!r}, {still}: it stays at"
+                        f" {motion.offset:g}{bounds}"
                     )
         return warnings
 

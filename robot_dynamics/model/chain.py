@@ -210,6 +210,8 @@ class KinematicChain:
         tip_joint: index of the joint that carries the tip; -1: the last.
         other_tips: the other tips of a tree.
         frames: frames of the links that fixed or locked joints attach to the moving links.
+        whole: the tree that also has the measured joints, which somebody else moves; this chain has them
+            locked. None: there are none. Its tips are those of this chain.
     """
 
     name: str
@@ -223,9 +225,12 @@ class KinematicChain:
     tip_joint: int = -1
     other_tips: tuple[Tip, ...] = ()
     frames: tuple[AttachedFrame, ...] = ()
+    whole: KinematicChain | None = None
 
     def __post_init__(self) -> None:
         check_fields(self, _CHAIN)
+        if self.whole is not None and not isinstance(self.whole, KinematicChain):
+            raise ModelError(f"whole is {quoted(self.whole)}; it must be a KinematicChain")
         if self.parents and len(self.parents) != len(self.joints):
             raise ModelError(f"parents has {len(self.parents)} entries for {len(self.joints)} joints")
         for i, parent in enumerate(self.parents):
@@ -248,6 +253,12 @@ class KinematicChain:
                     f"joint {quoted(joint.name)} moves with coordinate {quoted(joint.coordinate)};"
                     f" coordinate_names has {self.dof}"
                 )
+        if self.whole is not None and not (
+            self.whole.whole is None
+            and set(self.coordinate_names) < set(self.whole.coordinate_names)
+            and [tip.link for tip in self.tips] == [tip.link for tip in self.whole.tips]
+        ):
+            raise ModelError("whole has other tips, or not all joints of the chain and further ones")
         moving = {joint.name for joint in self.joints}
         for name in self.coordinate_names:
             if name not in moving:
@@ -351,6 +362,27 @@ class KinematicChain:
     def dof(self) -> int:
         """Number of independent joints."""
         return len(self.coordinate_names)
+
+    @property
+    def modelled(self) -> KinematicChain:
+        """The tree whose dynamics are computed: with the measured joints, where there are any."""
+        return self if self.whole is None else self.whole
+
+    @property
+    def own_coordinates(self) -> tuple[int, ...]:
+        """Place of each coordinate among those of ``modelled``."""
+        return tuple(map(self.modelled.coordinate_names.index, self.coordinate_names))
+
+    @property
+    def measured_coordinates(self) -> tuple[int, ...]:
+        """Places of the measured joints among the coordinates of ``modelled``."""
+        own = set(self.own_coordinates)
+        return tuple(i for i in range(self.modelled.dof) if i not in own)
+
+    @property
+    def measured_joints(self) -> tuple[str, ...]:
+        """Names of the joints that somebody else moves, and whose measured state the dynamics take."""
+        return tuple(self.modelled.coordinate_names[i] for i in self.measured_coordinates)
 
     def frames_behind_tips(self) -> dict[str, float]:
         """Distances from their tip of the attached frames that a tip carries [m], by name.

@@ -55,10 +55,46 @@ class ChainParameters:
         """The tips as :func:`robot_dynamics.load_urdf` takes them; None: one chain."""
         return ALL if self.tips == (ALL,) else self.tips or None
 
-    def load(self, description: str) -> KinematicChain:
+    def load(self, description: str, measured: MeasuredParameters | None = None) -> KinematicChain:
         """The chain or tree of a description that these parameters choose.
+
+        Args:
+            description: URDF.
+            measured: joints that another controller moves; None: there are none.
 
         Raises:
             ModelError: the description has no such chain, or is faulty.
         """
-        return load_urdf(description, self.root or None, self.tip or None, self.locked, self.ends)
+        beside = measured.joints if measured is not None else ()
+        return load_urdf(description, self.root or None, self.tip or None, self.locked, self.ends, beside)
+
+
+@dataclass(frozen=True)
+class MeasuredParameters:
+    """Parameters for joints of the same robot that another controller moves."""
+
+    measured_joints: tuple[str, ...] = parameter(
+        (),
+        "Joints of the robot that another controller moves, such as a torso's; the model takes their state"
+        " from joint_states; ['all']: every other joint; empty: none",
+        read_only=True,
+    )
+    measured_reference: str = parameter(
+        "",
+        "Topic of the reference of the measured joints' own controller, such as"
+        " /left/computed_torque_controller/reference; it gives their acceleration; empty: zero acceleration",
+        read_only=True,
+    )
+
+    def __post_init__(self) -> None:
+        validate(self)
+        if self.measured_reference and not self.measured_joints:
+            raise ParameterError(
+                f"parameter 'measured_reference' is {quoted(self.measured_reference)}, but 'measured_joints'"
+                " is empty; name the joints"
+            )
+
+    @property
+    def joints(self) -> str | tuple[str, ...]:
+        """The joints as :func:`robot_dynamics.load_urdf` takes them."""
+        return ALL if self.measured_joints == (ALL,) else self.measured_joints

@@ -19,6 +19,7 @@ def load_urdf(
     tip: str | None = None,
     locked_joints: Mapping[str, float] | None = None,
     tips: str | Sequence[str] | None = None,
+    measured_joints: str | Sequence[str] | None = None,
 ) -> KinematicChain:
     """Load the chain between two links of a robot description, or the tree between one link and several.
 
@@ -36,6 +37,9 @@ def load_urdf(
             it. A floating or planar joint can be locked at 0 only.
         tips: instead of ``tip`` names of several links: the tree of all joints on the way to them, in the
             order of the description; "all" for every joint.
+        measured_joints: names of joints that somebody else moves, such as those of the other arm, or "all"
+            for every other joint. The dynamics take their measured state as an input; the chain does not
+            have them. Joints on the way to them that are not locked are measured, too.
 
     Returns:
         The chain, or the tree as a chain with several tips. Its ``warnings`` list what is odd about the
@@ -46,7 +50,7 @@ def load_urdf(
             joint.
     """
     root, tip = (name if plain_text(name) is None else plain_text(name) for name in (root, tip))
-    chain = build_chain(parse_urdf(source), root, tip, locked_joints, tips)
+    chain = build_chain(parse_urdf(source), root, tip, locked_joints, tips, measured_joints)
     for message in chain.warnings:
         warnings.warn(message, ModelWarning, stacklevel=2)
     return chain

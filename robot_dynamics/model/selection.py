@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from robot_dynamics.errors import ModelError, quoted
@@ -224,6 +224,15 @@ def _locked(tree: RobotTree, on_path: set[str]) -> dict[str, float]:
         elif not joint.kind.moves_on_axis and joint.kind is not JointType.FIXED:
             locked[joint.name] = 0.0
     return locked
+
+
+def followers(tree: RobotTree, leaders: Collection[str], locked: Collection[str]) -> list[str]:
+    """Names of the joints that follow one of ``leaders`` in the end, and are not locked."""
+    return [
+        joint.name
+        for joint in tree.joints.values()
+        if joint.mimic is not None and joint.name not in locked and _master(tree, joint) in leaders
+    ]
 
 
 def _master(tree: RobotTree, joint: Joint) -> str:

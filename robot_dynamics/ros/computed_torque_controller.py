@@ -37,6 +37,7 @@ from robot_dynamics.ros.control.controller_node import ControllerNode
 from robot_dynamics.ros.control.controller_state import ControllerStatePublisher
 from robot_dynamics.ros.control.external_efforts import ExternalEfforts
 from robot_dynamics.ros.control.guide_topic import GuideTopic
+from robot_dynamics.ros.control.measured_joints import MeasuredJointsTopic
 from robot_dynamics.ros.control.native.raw_trajectory import RawTrajectory
 from robot_dynamics.ros.control.payload_estimation import PayloadEstimation
 from robot_dynamics.ros.control.planner import PlanRequest
@@ -120,7 +121,10 @@ class ComputedTorqueController(LifecycleNode):
             self._state = ControllerStatePublisher(self)
         self._external = ExternalEfforts(self)
         self._payload = PayloadEstimation(self, lambda: self._loop.controller, lambda: self._model)
-        self._loader = ModelLoader(self, self._on_model, self._on_change, quantities=_QUANTITIES)
+        self._measured = MeasuredJointsTopic(self, lambda: self._loop.controller)
+        self._loader = ModelLoader(
+            self, self._on_model, self._on_change, quantities=_QUANTITIES, measured=self._measured.parameters
+        )
         self._loader.moves = self._moves
         self._loader.law = self._needs_programs(self._control_parameters)
         self._background = Background(self)
@@ -379,9 +383,9 @@ class ComputedTorqueController(LifecycleNode):
     def warnings(self, controller: ArmController) -> list[str]:
         """Possible faults of the model in use, and the joints that nothing limits."""
         unbounded = unlimited(controller.chain, controller.effort_limits)
-        return list(
-            filter(None, [*self._loader.warnings, unbounded, self._stops.failure, controller.unobserved])
-        )
+        measured = self._measured.warnings(controller)
+        found = [*self._loader.warnings, *measured, unbounded, self._stops.failure, controller.unobserved]
+        return list(filter(None, found))
 
     def describe(self, controller: ArmController) -> Mapping[str, object]:
         """Mode and model, for the diagnostics."""
@@ -391,6 +395,7 @@ class ComputedTorqueController(LifecycleNode):
             "model": f"{chain.name}: {chain.ends}, {chain.dof} joints",
             "backend": self._model.dynamics.backend,
             PREPARING: self._loader.preparing,
+            **self._measured.describe(controller),
             **self._external.describe(controller.external),
             **self._model.in_force(),
         }

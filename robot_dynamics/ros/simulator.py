@@ -62,6 +62,7 @@ class Simulator(Node):
         self._period = round(1e9 / settings.rate)
         self._motion: SimulatedMotion | None = None
         self._order = JointOrder(())
+        self._parts = np.zeros(0)
         self._refused = 0
         self._braked = False
         self._brake_heard = math.inf
@@ -120,6 +121,7 @@ class Simulator(Node):
         if self._braked:
             motion.brake(True, settings)
         self._order = JointOrder(plant.joint_names)
+        self._parts = np.full(plant.dof, np.nan)
         self._output.begin(plant)
         steps = round(1e-9 * self._period / plant.parameters.physics_timestep)
         self.get_logger().info(
@@ -223,9 +225,27 @@ class Simulator(Node):
         if motion is None or (message.effort and np.isnan(message.effort).all()):
             return
         try:
-            self._accept(motion, self._order.read_command(message))
+            effort = self._read(message, "effort")
         except StateError as error:
             self._refuse(str(error))
+            return
+        if effort is not None:
+            self._accept(motion, effort)
+
+    def _read(self, message: JointState, field: str) -> Array | None:
+        """(n,) values of a command; of several controllers, each with its joints, once all have sent theirs.
+
+        Raises:
+            StateError: see :class:`JointOrder`.
+        """
+        names = set(message.name)
+        if not names or not names < set(self._order.joint_names):
+            return self._order.read_command(message, field)
+        self._order.read_part(message, field, self._parts)
+        if np.isnan(self._parts).any():
+            return None
+        values, self._parts = self._parts, np.full(len(self._parts), np.nan)
+        return values
 
     def _on_push(self, message: WrenchStamped) -> None:
         """Push a link for a moment; nothing in lockstep, where only answers count."""
@@ -253,13 +273,13 @@ class Simulator(Node):
         motion = self._motion
         if motion is None:
             return
+        stamp = stamp_to_nanoseconds(message.header.stamp)
         try:
-            effort = self._order.read_command(message, self._settings.drives)
+            effort = self._read(message, self._settings.drives) if stamp == motion.now else None
         except StateError as error:
             self._refuse(str(error))
             return
-        stamp = stamp_to_nanoseconds(message.header.stamp)
-        if stamp != motion.now:
+        if effort is None:
             # An answer to a repeated state comes twice; one to a state that never was is a fault.
             if stamp > motion.now:
                 self._refuse(f"its stamp {stamp} ns is not that of the state, {motion.now} ns")
@@ -279,6 +299,7 @@ class Simulator(Node):
             response.message = "there is no robot description yet"
             return response
         motion.reset(self._settings)
+        self._parts[:] = np.nan
         if self._wall_clock is None:
             motion.step(motion.effort)
             self._output.publish(motion)

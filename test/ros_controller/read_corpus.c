@@ -7,7 +7,7 @@
 int main(void)
 {
     static const uint32_t lengths[] = {8, 5, 2};
-    static const rd_names joints = {3, lengths, "shoulderelbowj3"};
+    static const rd_names joints = {3, lengths, "shoulderelbowj3", 0};
     uint32_t places[3];
     uint32_t size;
     unsigned messages = 0, taken = 0;

@@ -6,6 +6,7 @@ import re
 import numpy as np
 import pinocchio as pin
 import pytest
+from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import WrenchStamped
 from rcl_interfaces.msg import ParameterEvent
 from ros_harness import NodeProcess, peer_with
@@ -82,6 +83,47 @@ def test_one_controller_holds_and_moves_both_arms():
         peer.wait_until(arrived, "the arms do not arrive")
         assert np.abs(states[-1].velocity).max() < 1e-2
         np.testing.assert_allclose(commands[-1].effort, weight(GOAL, left_hand=LOAD), atol=0.2)
+
+
+def test_two_controllers_of_one_robot_know_each_others_joints():
+    """MuJoCo moves the robot; one controller has the waist and the left arm, the other one the right arm."""
+    left, right = JOINTS[:3], JOINTS[3:]
+    shared = {"robot_description": TWO_ARMS, "lockstep": True, "safe_fade_time": 0.0}
+    remaps = ["-r", "joint_states:=/joint_states", "-r", "joint_command:=/joint_command"]
+    of_left = {**shared, "tip": "left_hand", "measured_joints": right}
+    reference = f"/left/{CONTROLLER}/reference"
+    of_right = {**shared, "tip": "right_hand", "measured_joints": ["waist"], "measured_reference": reference}
+    with (
+        NodeProcess(CONTROLLER, of_left, ["-r", "__ns:=/left", *remaps]) as one,
+        NodeProcess(CONTROLLER, of_right, ["-r", "__ns:=/right", *remaps]) as other,
+        NodeProcess("simulator", SIMULATED) as simulator,
+        peer_with(one, other, simulator) as peer,
+    ):
+        reports = peer.subscribe(DiagnosticArray, "/diagnostics", qos.DIAGNOSTICS)
+        states = peer.subscribe(JointState, "joint_states", qos.LOCKSTEP)
+        commands = peer.subscribe(JointState, "joint_command", qos.LOCKSTEP)
+        peer.wait_until(lambda: len(states) > 5 and commands, "nothing is controlled")
+        goal = [1.0, *GOAL[1:]]
+        for side, names, places in [("left", left, goal[:3]), ("right", right, goal[3:])]:
+            send = peer.publisher(JointTrajectory, f"{side}/{CONTROLLER}/joint_trajectory", qos.TRAJECTORY)
+            send.publish(trajectory(names, places, 0.8))
+
+        def arrived():
+            last = states[-1]
+            near = np.abs(np.array(last.position) - goal).max() < 0.02
+            return near and np.abs(last.velocity).max() < 1e-3
+
+        peer.wait_until(arrived, "the arms do not arrive")
+        assert {tuple(message.name) for message in commands} == {tuple(left), tuple(right)}
+
+        def told():
+            found = [{v.key: v.value for v in report.status[0].values} for report in reports]
+            of_right = [values for values in found if values.get("measured joints") == "waist"]
+            return next((v for v in of_right if v["age of measured joints [s]"] != "inf"), None)
+
+        values = peer.wait_until(told, "the measured joints are not reported")
+        assert float(values["age of measured joints [s]"]) == 0.0
+        assert len(values["effort of unknown accelerations [Nm or N]"].split(", ")) == 2
 
 
 def test_the_model_of_a_tree_has_a_table_for_each_arm():

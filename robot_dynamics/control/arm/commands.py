@@ -10,6 +10,7 @@ import numpy as np
 
 from robot_dynamics.control.arm import guiding, task_impedance
 from robot_dynamics.control.arm.inverse_dynamics import EffortModel
+from robot_dynamics.control.arm.measured import MeasuredJoints
 from robot_dynamics.control.arm.parameters import ArmParameters, arm_accelerations, position_limits
 from robot_dynamics.control.arm.path_rules import PathRules
 from robot_dynamics.control.arm.resting import ArmRest, Rest
@@ -56,6 +57,7 @@ class ArmCommands(CoreController[Reference]):
     Attributes:
         chain: the arm.
         rest: its brakes.
+        measured: joints that another controller moves; None: there are none.
     """
 
     def __init__(self, chain: KinematicChain, parameters: ArmParameters) -> None:
@@ -66,7 +68,18 @@ class ArmCommands(CoreController[Reference]):
         self.rest = ArmRest(parameters, parameters.safe_fade_time)
         self._share = self.rest.brakes.fields()
         self._measures = False
+        self.measured = MeasuredJoints(chain, parameters.state_timeout) if chain.whole is not None else None
         super().__init__(chain.dof)
+
+    @property
+    def measured_joints(self) -> Sequence[str]:
+        """See :class:`CoreController`."""
+        return self.chain.measured_joints
+
+    @property
+    def awaits(self) -> str:
+        """See :class:`CoreController`."""
+        return "" if self.measured is None else self.measured.awaits
 
     # What the controller adds
 
@@ -338,6 +351,11 @@ class ArmCommands(CoreController[Reference]):
         """
         rules, names = self._rules(rules), self.chain.joint_names
         origin = plan_start.origin
+        if self.measured_joints:
+            raise TrajectoryError(
+                f"measured joints ({', '.join(self.measured_joints)}) move the arm, too: a pose has no fixed"
+                " joint positions; send joint positions"
+            )
         if target.found is None:
             near = self._stream.last(plan_start.now)
             if near is None:

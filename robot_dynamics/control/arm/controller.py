@@ -14,12 +14,7 @@ from robot_dynamics.control.arm.commands import ArmCommands
 from robot_dynamics.control.arm.contact import NOT_MEASURED, REACTIONS, External
 from robot_dynamics.control.arm.inverse_dynamics import EffortModel
 from robot_dynamics.control.arm.laws import PythonLaw, law_input, python_law
-from robot_dynamics.control.arm.parameters import (
-    ArmParameters,
-    arm_bounds,
-    arm_stops,
-    position_limits,
-)
+from robot_dynamics.control.arm.parameters import ArmParameters, arm_bounds, arm_stops, position_limits
 from robot_dynamics.control.arm.spring_energy import spring_energy
 from robot_dynamics.control.arm.trajectory import Reference, turns
 from robot_dynamics.control.core.controller import LONGEST_LINE
@@ -142,6 +137,7 @@ class ArmController(ArmCommands):
                 **parameters.law_arrays(chain, arm, self._links),
             },
             **{name: doubles(array) for name, array in constant.items()},
+            beside=self.measured.pointer if self.measured is not None else ffi().NULL,
             driven=not drives.ideal,
             mode=_MODES.index(mode),
             called=called,
@@ -212,9 +208,13 @@ class ArmController(ArmCommands):
         if isinstance(kernel, NativeKernel):
             names = (array.name for array in evaluator.signature.constants)
             constant = dict(zip(names, evaluator.constants, strict=True))
-            # The core hands the kernel gravity, then payload; dry friction it adds itself, along a heading.
-            if tuple(constant) in ((), ("gravity",), ("gravity", "payload")):
+            # The core hands over gravity, payload and measured joints; dry friction it adds along a heading.
+            known = [(), ("gravity",), ("gravity", "payload")]
+            if tuple(constant) in ([("gravity", "payload", "measured")] if self.measured else known):
+                constant.pop("measured", None)
                 return kernel, constant, evaluator.signature.outputs[0][0]
+        if self.measured is not None:
+            raise ParameterError("measured joints need compiled dynamics without friction in them")
         return self._callback("rd_kernel", self._model_call(links)), {}, self.chain.dof
 
     # Parts of the cycle in Python: an error becomes a state without an effort, and is raised to the caller.
@@ -252,7 +252,7 @@ class ArmController(ArmCommands):
     def failure(self) -> RobotDynamicsError:
         error, self._error = self._error, None
         if error is None:
-            return super().failure()
+            return StateError(self.awaits) if self.awaits else super().failure()
         if isinstance(error, RobotDynamicsError):
             return error
         failure = StateError(f"{type(error).__name__}: {error}")

@@ -190,7 +190,10 @@ def with_payload(
     joints = list(chain.joints)
     carrier = joints[chosen.joint]
     joints[chosen.joint] = replace(carrier, body=lumped_body((carrier.body, carried)))
-    return replace(chain, joints=tuple(joints))
+    whole = chain.whole
+    if whole is not None:
+        whole = with_payload(whole, mass, center, inertia, chosen.link)
+    return replace(chain, joints=tuple(joints), whole=whole)
 
 
 def _check_inertia(inertia: Array) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, Generic
 
 import numpy as np
@@ -110,6 +110,16 @@ class CoreController(Generic[R]):
     def python_parts(self) -> str:
         """Parts of the cycle that run in Python, by name; empty: none, so a real-time thread can run it."""
         return ""
+
+    @property
+    def awaits(self) -> str:
+        """State that no cycle can do without and that has not come yet; empty: there is none."""
+        return ""
+
+    @property
+    def measured_joints(self) -> Sequence[str]:
+        """Names of joints that somebody else moves, and whose state the model takes."""
+        return ()
 
     def conduct(self) -> float:
         """Do the work beside the cycles where another thread runs them.

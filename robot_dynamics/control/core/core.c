@@ -1,5 +1,5 @@
 /* The state machine of every robot: schedule, hold, loss of states, discontinuities, cross-fade and limits. */
-#include "internal.h"
+#include "measured.h"
 
 #include <math.h>
 #include <string.h>
@@ -291,6 +291,10 @@ int rd_core_update(rd_core *core, double time, const double *position, const dou
     const double before = core->time;
     core->held = 0;
     rd_core_take_settings(core);
+    rd_measured *const measured = core->settings->beside;
+    if (!rd_measured_known(measured)) {
+        return 0;
+    }
     take_predecessor(core);
     position = rd_unwrap(core, position);
     velocity = rd_usable_velocity(core, time, position, velocity);
@@ -308,6 +312,7 @@ int rd_core_update(rd_core *core, double time, const double *position, const dou
         rd_supervision_set_back(core, before - time);
     }
     core->time = time;
+    rd_measured_advance(measured, time, core->settings->looks_ahead ? rd_control_period(core, core->settings) : 0.0);
     observe(core, lost || core->discontinuity);
     rd_look_at_button(core, lost || core->discontinuity);
     const int doubted = (lost || core->discontinuity) && rd_speed_is_doubted(core);
@@ -354,6 +359,7 @@ int rd_core_update(rd_core *core, double time, const double *position, const dou
         rd_copy(core->sent, core->effort, core->n);
         core->knows_effort = core->has_sent = 1;
         core->settles = 0;
+        rd_measured_miss(measured, core->settings, core->state.position);
         rd_brake(core, time);
         rd_leave(core, 0);
         rd_advance_setpoints(core, time);
@@ -400,6 +406,7 @@ void rd_core_emergency_stop(rd_core *core)
 
 void rd_core_lost_states(rd_core *core, double age)
 {
+    rd_measured_lost(core->settings->beside);
     if (rd_controls(core->phase)) {
         core->unseen = age;
         rd_begin_setpoint_stop(core, age);

@@ -180,7 +180,7 @@ typedef struct rd_task {
     rd_kernel pose;               /* (4, 4) in the root frame, of q */
     rd_kernel jacobian;           /* (6, n) in root axes, of q */
     rd_kernel jacobian_rate;      /* (6) of q and qd, in root axes */
-    rd_kernel mass_matrix;        /* (n, n) of q and, where it is an input, payload */
+    rd_kernel mass_matrix;        /* (n, n) of q and, where they are inputs, payload and measured */
     double stiffness[6], damping[6]; /* damping below 0: critical [N/m, N m/rad, N s/m, N m s/rad; decoupled 1/s^2, 1/s] */
     double error_clip[6];         /* [m, rad] */
     const double *posture_stiffness; /* (n) [N m/rad or N/m] */
@@ -201,15 +201,19 @@ typedef struct rd_observed {
     int32_t driven;               /* whether rotors and friction are in them */
 } rd_observed;
 
+/* Measured joints: joints of the same robot that somebody else moves, such as a torso. Where there are any, the last input
+ * of the model's kernels is their positions, velocities and accelerations (3 m). */
+typedef struct rd_measured rd_measured;
+
 /* Model, law and parameters. Never changed once it is handed over; read only while it is in use. */
 typedef struct rd_settings {
     uint64_t number;              /* of the settings: 1, 2, ... in the order in which they are handed over */
     uint64_t model, law;          /* another number: another model, other gains or another mode */
     const rd_machine *machine;    /* the same as long as a core lives */
-    rd_kernel inverse_dynamics;   /* of q, qd, qdd and, where they are inputs, gravity and payload; a platform's: of a
-                                     motion (25) */
-    rd_kernels momentum;          /* momentum, slope and weight (n) of q, qd and, where they are inputs, gravity and
-                                     payload; NULL: external efforts are not observed */
+    rd_kernel inverse_dynamics;   /* of q, qd, qdd and, where they are inputs, gravity, payload and measured; a
+                                     platform's: of a motion (25) */
+    rd_kernels momentum;          /* momentum, slope and weight (n) of q, qd and, where they are inputs, gravity,
+                                     payload and measured; NULL: external efforts are not observed */
     rd_law called;                /* of the mode RD_CALLED */
     void *called_context;
     const struct rd_platform_model *platform; /* of a platform; else NULL */
@@ -217,6 +221,7 @@ typedef struct rd_settings {
     const double *gravity;        /* (3), NULL where it is no input [m/s^2] */
     const double *payload;        /* (10), NULL where it is no input: m, m c (3), inertia xx, xy, yy, xz, yz, zz
                                      about the tip frame's origin [kg, kg m, kg m^2] */
+    struct rd_measured *beside;   /* joints that somebody else moves; NULL: there are none */
     const double *rotor_inertia;  /* (n) */
     const double *friction;       /* (n, RD_FRICTION_PARAMETERS) */
     const double *limits;         /* (n), infinite where there is none */
@@ -311,6 +316,20 @@ const rd_machine *rd_machine_arm(void);
 /* A core of n joints that waits for its first state; NULL without memory. */
 rd_core *rd_core_new(int n, const rd_settings *settings);
 void rd_core_free(rd_core *core);
+
+/* Measured joints of a robot of n joints: their motion at rest (3 m); their lowest and highest position and their largest
+ * velocity (3 m); `timeout` after which a joint without a new state counts as at rest [s]. NULL without memory. */
+rd_measured *rd_measured_new(int m, int n, double timeout, const double *rest, const double *bounds);
+void rd_measured_free(rd_measured *measured);
+/* From the thread of the cycle, before it: positions (m) and velocities (m, NULL: none) of a state; NAN: not of this joint. */
+void rd_measured_take(rd_measured *measured, double time, const double *position, const double *velocity);
+/* Whether every joint has had a state; before that there is no effort. NULL: there are none. */
+int rd_measured_known(const rd_measured *measured);
+/* From any thread: accelerations (m) that their own controller intends, until a time of the states [s]. */
+void rd_measured_accelerate(rd_measured *measured, const double *acceleration, double until);
+/* From one other thread: largest efforts (n) since the last call that the measured accelerations would have taken beside
+ * those that are known; the age of the oldest state, infinite before all joints have one [s]. */
+double rd_measured_report(rd_measured *measured, double *missed);
 
 /* Following errors (n) that an arm may have by its model: of joints with these positions and velocities (n), infinite
  * where there is no limit, of which some slide. Whether the model has finite efforts. */

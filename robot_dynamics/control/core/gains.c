@@ -8,7 +8,7 @@
  *
  * In operation the periods of a second count, by their median and their 95th percentile: one late state is none. Gains
  * that do not stand them fall, kv by a share and kp by its square; below LEAST_SHARE the robot stops. */
-#include "internal.h"
+#include "measured.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -116,7 +116,7 @@ int rd_weight_text(const rd_settings *s, int n, const double *position, const do
 {
     enum { MOST = 64 };
     double zero[MOST] = {0.0}, weight[MOST];
-    const double *in[] = {position, zero, zero, s->gravity, s->payload};
+    const double *in[] = {position, zero, zero, s->gravity, s->payload, rd_measured_rest(s)};
     int worst = -1;
     if (n > MOST || !rd_all_finite(position, n) || !s->inverse_dynamics(in, weight)) {
         return RD_STANDS;

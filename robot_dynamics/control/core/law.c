@@ -1,6 +1,6 @@
 /* The laws of an arm and its actuators. A new law is a function here with its line in LAWS, and its name with what it
  * does in rd_arm_mode of core.h. */
-#include "internal.h"
+#include "measured.h"
 
 #include <math.h>
 #include <string.h>
@@ -26,7 +26,7 @@ static const double TRUST = 1.0;           /* its return while the joint lags [1
 static int driven_dynamics(int n, const rd_settings *s, const double *q, const double *qd, const double *qdd,
                            const double *rate, const double *overcome, double *effort)
 {
-    const double *in[] = {q, qd, qdd, s->gravity, s->payload};
+    const double *in[] = {q, qd, qdd, s->gravity, s->payload, rd_measured_now(s)};
     if (!s->inverse_dynamics(in, effort)) {
         return 0;
     }

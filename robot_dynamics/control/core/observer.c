@@ -21,7 +21,7 @@
  *
  * A joint's threshold is a floor and a share of the friction, and all dry friction at standstill, where it may have any
  * value. It passes the same filter, for what friction does about a reversal stays in the residual as long. */
-#include "internal.h"
+#include "measured.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -197,7 +197,8 @@ static int wait(rd_observer *o, double time, double elapsed, double delay, doubl
 int rd_observer_update(rd_observer *o, const rd_settings *s, double time, const double *position,
                        const double *velocity, const double *effort, const rd_observed *about)
 {
-    const double *const in[] = {position, velocity, about->gravity ? about->gravity : s->gravity, s->payload};
+    const double *const in[] = {position, velocity, about->gravity ? about->gravity : s->gravity, s->payload,
+                                rd_measured_now(s)};
     const double *friction = about->friction ? about->friction : s->friction;
     const double elapsed = time - o->time, delay = about->delay;
     double *momentum = o->found[0];

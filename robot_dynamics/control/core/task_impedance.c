@@ -14,7 +14,7 @@
  *
  * In a direction in which the frame can hardly be moved, at a singularity, Lambda does not grow beyond LEAST_MOBILITY:
  * efforts stay bounded and continuous there, and N leaves the posture what the frame cannot do. */
-#include "internal.h"
+#include "measured.h"
 
 #include <math.h>
 #include <string.h>
@@ -201,9 +201,9 @@ static void pose_error(const double from[16], const double to[16], double e[AXES
     }
 }
 
-static int use(rd_kernel kernel, const double *a, const double *b, double *out)
+static int use(rd_kernel kernel, const double *a, const double *b, const double *c, double *out)
 {
-    const double *in[] = {a, b};
+    const double *in[] = {a, b, c};
     return kernel(in, out);
 }
 
@@ -324,7 +324,7 @@ int rd_cartesian_impedance(rd_core *core, const rd_settings *s, const rd_motion 
     const rd_task *task = s->task;
     const int n = core->n;
     const rd_motion *r = &core->reference;
-    const double *q = core->state.position, *qd = core->state.velocity;
+    const double *q = core->state.position, *qd = core->state.velocity, *beside = rd_measured_now(s);
     double *jacobian = core->task.rows, *solved = jacobian + AXES * n, *next = solved + AXES * n, *mass = core->matrix;
     double *acceleration = core->scratch[3], *posture = core->scratch[1], *lowered = core->scratch[2];
     double soft = 1.0, here[16], there[16], e[AXES], rate[AXES], force[AXES], w[AXES][AXES], scaled[AXES][AXES], mobility[AXES];
@@ -340,9 +340,9 @@ int rd_cartesian_impedance(rd_core *core, const rd_settings *s, const rd_motion 
     if (!task
         || !(task->decoupled ? s->machine->dynamics(core, s, q, qd, acceleration, r->velocity, effort)
                              : rd_yielding_dynamics(core, s, acceleration, effort))
-        || !use(task->pose, q, NULL, here) || !use(task->pose, r->position, NULL, there)
-        || !use(task->jacobian, q, NULL, jacobian) || !use(task->jacobian, r->position, NULL, next)
-        || !use(task->mass_matrix, q, s->payload, mass)) {
+        || !use(task->pose, q, beside, NULL, here) || !use(task->pose, r->position, beside, NULL, there)
+        || !use(task->jacobian, q, beside, NULL, jacobian) || !use(task->jacobian, r->position, beside, NULL, next)
+        || !use(task->mass_matrix, q, s->payload, beside, mass)) {
         return 0;
     }
     for (int j = 0; j < n; ++j) {
@@ -388,7 +388,8 @@ int rd_cartesian_impedance(rd_core *core, const rd_settings *s, const rd_motion 
     }
     if (task->decoupled) {
         double found[2][AXES], asked[AXES];
-        if (!use(task->jacobian_rate, q, qd, found[0]) || !use(task->jacobian_rate, r->position, r->velocity, found[1])) {
+        if (!use(task->jacobian_rate, q, qd, beside, found[0])
+            || !use(task->jacobian_rate, r->position, r->velocity, beside, found[1])) {
             return 0;
         }
         if (task->axes == RD_TASK_FRAME) {

@@ -1,5 +1,5 @@
 /* Thresholds of supervision that are derived from the model of an arm. */
-#include "internal.h"
+#include "measured.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -73,7 +73,7 @@ static int unknown_acceleration(const rd_settings *s, int n, const double *q, do
 {
     double *rest = work, *unit = rest + n, *load = unit + n, *column = load + n, *matrix = column + n;
     double *through = matrix + n * n;
-    const double *in[] = {q, rest, unit, s->gravity, s->payload};
+    const double *in[] = {q, rest, unit, s->gravity, s->payload, rd_measured_rest(s)};
     const double weight = s->mode == RD_PD ? 1.0 + UNKNOWN_WEIGHT : UNKNOWN_WEIGHT;
     memset(work, 0, sizeof(double) * 2 * (size_t)n);
     if (!s->inverse_dynamics(in, load)) {
@@ -132,7 +132,7 @@ int rd_arm_unknown_efforts(const rd_settings *s, int n, const double *lower, con
     int finite = rest != NULL && n <= LARGEST;
     memset(efforts, 0, sizeof(double) * (size_t)n);
     for (int index = 0; finite && index < POSES; ++index) {
-        const double *in[] = {q, rest, rest, s->gravity, s->payload};
+        const double *in[] = {q, rest, rest, s->gravity, s->payload, rd_measured_rest(s)};
         place(index, n, lower, upper, q);
         finite = s->inverse_dynamics(in, load);
         for (int j = 0; finite && j < n; ++j) {
@@ -157,7 +157,7 @@ int rd_arm_inertia(const rd_settings *s, int n, const double *lower, const doubl
         inertia[j] = INFINITY;
     }
     for (int index = 0; finite && index < POSES; ++index) {
-        const double *in[] = {q, rest, unit, s->gravity, s->payload};
+        const double *in[] = {q, rest, unit, s->gravity, s->payload, rd_measured_rest(s)};
         place(index, n, lower, upper, q);
         finite = s->inverse_dynamics(in, load);
         for (int j = 0; finite && j < n; ++j) {

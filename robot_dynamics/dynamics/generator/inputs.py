@@ -39,6 +39,7 @@ class Sizes:
         tips: number of tips.
         count_base: gives the number b of base parameters.
         options: of the quantity, as programs know them.
+        measured: number m of measured joints.
     """
 
     joints: int
@@ -46,6 +47,7 @@ class Sizes:
     tips: int
     count_base: Callable[[], int]
     options: Mapping[str, str] = field(default_factory=dict)
+    measured: int = 0
 
     @property
     def base(self) -> int:
@@ -98,6 +100,13 @@ FRICTION = InputArray(
     lambda sizes: 2 * sizes.joints,
     per_joint=False,
 )
+MEASURED = InputArray(
+    "measured",
+    "positions, then velocities, then accelerations of the measured joints [rad or m, and their rates]",
+    lambda sizes: 3 * sizes.measured,
+    per_joint=False,
+)
+"""Of every quantity of a robot with measured joints."""
 
 
 def described(text: str, kinds: Iterable[JointKind] = JointKind) -> str:
@@ -119,6 +128,7 @@ class Request:
         effort: of the search.
         choices: taken instead of a search.
         options: what the quantity's options are set to, as `Option.read` gives it.
+        own: coordinates of the model that are the robot's, where the others are measured joints; None: all.
     """
 
     model: SerialModel
@@ -128,17 +138,27 @@ class Request:
     effort: str
     choices: Choices | None = None
     options: Mapping[str, str] = field(default_factory=dict)
+    own: tuple[int, ...] | None = None
 
     @property
     def sizes(self) -> Sizes:
         """Of the robot."""
+        joints = self.model.dof if self.own is None else len(self.own)
+        return self._sizes(joints, self.model.dof - joints)
+
+    @property
+    def traced_sizes(self) -> Sizes:
+        """The same, of what is traced: with measured joints among the others."""
+        return self._sizes(self.model.dof, 0)
+
+    def _sizes(self, joints: int, measured: int) -> Sizes:
         any_gravity = GRAVITY in self.more
 
         def count_base() -> int:
             return len(base_parameters(self.model, any_gravity=any_gravity).names)
 
         model = self.model
-        return Sizes(model.dof, len(model.links), len(model.tips), count_base, self.options)
+        return Sizes(joints, len(model.links), len(model.tips), count_base, self.options, measured)
 
 
 class Inputs:
@@ -163,6 +183,8 @@ class Inputs:
             self._arrays[array.name] = self.graph.input(array.name, size, description)
             if array is WRENCH:
                 self._take_wrenches()
+        if request.own is not None:
+            self._take_measured(states)
         if PAYLOAD.name in self._arrays:
             self._take_payloads()
         if GRAVITY.name in self._arrays:
@@ -183,6 +205,19 @@ class Inputs:
         arrays = self["q"], self["qd"], self["qdd"]
         return RecursionState(*arrays, self.gravity, self._wrenches, self.payloads)
 
+    def _take_measured(self, states: Sequence[InputArray]) -> None:
+        """Put positions, velocities and accelerations of the measured joints among those of the robot."""
+        own, n = self._request.own or (), self._request.model.dof
+        others = [i for i in range(n) if i not in own]
+        if MEASURED.name not in self._arrays:
+            return
+        given = self._arrays[MEASURED.name]
+        for k, array in enumerate((Q, QD, QDD)):
+            if array in states:
+                values = dict(zip(own, self._arrays[array.name], strict=True))
+                values |= dict(zip(others, given[k * len(others) : (k + 1) * len(others)], strict=True))
+                self._arrays[array.name] = tuple(values[i] for i in range(n))
+
     def friction_efforts(self) -> list[Expression]:
         """Efforts of friction; zeros where it is not declared."""
         if FRICTION.name not in self._arrays:
@@ -196,8 +231,13 @@ class Inputs:
         return [law.plain_slope(v) for law, v in zip(self._friction(), self["qd"], strict=True)]
 
     def _friction(self) -> list[DriveFriction]:
-        given, n = self._arrays[FRICTION.name], self._request.model.dof
-        return [DriveFriction.plain(d, f) for d, f in zip(given[:n], given[n:], strict=True)]
+        given, n = self._arrays[FRICTION.name], self._request.sizes.joints
+        laws = [DriveFriction.plain(d, f) for d, f in zip(given[:n], given[n:], strict=True)]
+        if self._request.own is None:
+            return laws
+        none = self.graph.expression(0.0)
+        own = dict(zip(self._request.own, laws, strict=True))
+        return [own.get(i, DriveFriction.plain(none, none)) for i in range(self._request.model.dof)]
 
     def _take_wrenches(self) -> None:
         given = self._arrays[WRENCH.name]

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Concatenate, Generic, ParamSpec, Protocol, TypeVar, overload
 
-from robot_dynamics.dynamics.generator.inputs import InputArray, Request, Sizes, described
+from robot_dynamics.dynamics.generator.inputs import MEASURED, TAU, InputArray, Request, Sizes, described
 from robot_dynamics.dynamics.generator.tracing import Trace
 from robot_dynamics.errors import ParameterError, quoted
 from robot_dynamics.inputs.arrays import listed, plain_text
@@ -16,6 +16,8 @@ from robot_dynamics.native.signature import Input, Signature
 P = ParamSpec("P")
 R = TypeVar("R")
 
+_OF_ALL_JOINTS = frozenset(["inverse_mass_matrix", "regressor", "base_regressor"])
+"""Quantities that are of no use for some of the joints."""
 MOST_NAMES = 1000
 """Of an option that takes several."""
 
@@ -130,15 +132,25 @@ class Quantity(Generic[P, R]):
         """The method, bound like any other."""
         return self.method if instance is None else self.method.__get__(instance, owner)
 
+    @property
+    def constants(self) -> tuple[InputArray, ...]:
+        """Inputs of programs that stay constant between calls."""
+        return (*self.held, MEASURED)
+
+    @property
+    def with_measured(self) -> bool:
+        """True where the quantity exists for a robot with measured joints, whose efforts nobody knows."""
+        return TAU not in self.states and self.name not in _OF_ALL_JOINTS
+
     def inputs(self, names: Iterable[str]) -> tuple[InputArray, ...]:
         """The arrays besides the states with these names, in the order in which programs take them.
 
         Raises:
             ParameterError: the quantity does not take one of them.
         """
-        wanted, known = set(names), (*self.optional, *self.held)
+        wanted, known = set(names), (*self.optional, *self.constants)
         for name in sorted(wanted - {array.name for array in known}):
-            others = ", ".join(array.name for array in known) or "none"
+            others = ", ".join(array.name for array in known if array is not MEASURED) or "none"
             raise ParameterError(
                 f"{self.name} does not depend on {name}: it takes no {name}; it takes, besides the states,"
                 f" {others}"
@@ -156,7 +168,8 @@ class Quantity(Generic[P, R]):
         for option in self.options:
             if values.get(option.name) is not None and values.get(option.instead_of) is not None:
                 raise ParameterError(f"give {option.instead_of} or {option.name}, not both")
-        return {option.name: option.read(chain, values.get(option.name)) for option in self.options}
+        tree = chain.modelled
+        return {option.name: option.read(tree, values.get(option.name)) for option in self.options}
 
     def no_result(self, chain: KinematicChain) -> str:
         """Explanation that no finite result exists for ``chain``."""
@@ -178,7 +191,9 @@ class Quantity(Generic[P, R]):
             settings: the options as programs know them; the defaults where omitted.
         """
         chosen = self.chosen(chain, {}) if settings is None else settings
-        sizes, names = Sizes(chain.dof, len(chain.joints), len(chain.tips), count_base, chosen), set(live)
+        tree, names = chain.modelled, set(live)
+        measured = tree.dof - chain.dof
+        sizes = Sizes(chain.dof, len(tree.joints), len(chain.tips), count_base, chosen, measured)
         kinds = [chain.driving_joint(i).kind for i in range(chain.dof)]
 
         def made(array: InputArray) -> Input:
@@ -193,7 +208,7 @@ class Quantity(Generic[P, R]):
             states=tuple(made(array) for array in self.states),
             outputs=tuple(output.shape(sizes) for output in self.outputs),
             optional=tuple(made(array) for array in self.optional),
-            constants=tuple(made(array) for array in self.held if array.name in names),
+            constants=tuple(made(array) for array in self.constants if array.name in names),
             singular=self.no_result(chain),
         )
 

@@ -11,6 +11,7 @@ import numpy as np
 from rclpy.lifecycle import LifecycleNode
 from std_srvs.srv import Trigger
 
+from robot_dynamics.control.core.controller import CoreController
 from robot_dynamics.control.protocol import FollowedTrajectory, Phase
 from robot_dynamics.errors import ParameterError, short
 from robot_dynamics.parameters import parameter, validate
@@ -225,7 +226,7 @@ class ControllerNode(Generic[C]):
         """Reason why a node with autostart does not control yet; empty where it does, or has none."""
         controller = self.loop.controller
         if controller is not None and self.loop.active:
-            return controller.phase.value if controller.phase is Phase.WAITING else ""
+            return _waiting(controller) if controller.phase is Phase.WAITING else ""
         waits = self.autostart and not self.lifecycle.started
         return (self._machine.missing() or "the controller is not active") if waits else ""
 
@@ -313,7 +314,7 @@ class ControllerNode(Generic[C]):
         if events.unsafe:
             return diagnostics.ERROR, f"safe output: {events.unsafe}"
         if controller.phase is Phase.WAITING:
-            return diagnostics.STALE, controller.phase.value
+            return diagnostics.STALE, _waiting(controller)
         if not controller.phase.controls:
             return diagnostics.ERROR, controller.phase.value
         if controller.phase is Phase.PROTECTIVE_STOP:
@@ -329,3 +330,8 @@ class ControllerNode(Generic[C]):
         if warnings:
             return diagnostics.WARN, "; ".join([controller.phase.value, *warnings])
         return diagnostics.OK, controller.phase.value
+
+
+def _waiting(controller: CoreController[Any]) -> str:
+    """Line about a controller that waits for joint states."""
+    return ": ".join(filter(None, (controller.phase.value, controller.awaits)))

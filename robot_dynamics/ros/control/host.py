@@ -5,12 +5,15 @@ Cycle, watchdog, fail-safe output and record are the loop's (``control/core/loop
 
 from __future__ import annotations
 
+import math
 import statistics
 import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Generic, TypeVar
 
+import numpy as np
 from rclpy.node import Node
 from rclpy.serialization import deserialize_message
 from rclpy.subscription import Subscription
@@ -283,7 +286,8 @@ class Host(Generic[C]):
         if message.name and session.order.has_none(message.name):
             return None
         try:
-            return session.order.read(message)
+            sample = session.order.read(message)
+            return sample if not session.measured_names else _with_measured(sample, message, session)
         except StateError as error:
             self._events.refuse(f"joint state refused: {error}")
             return None
@@ -295,6 +299,17 @@ class Host(Generic[C]):
             stamp = self._node.get_clock().now().nanoseconds
         values = [
             ffi().NULL if array is None else ffi().from_buffer("double[]", array)
-            for array in (sample.position, sample.velocity, sample.effort)
+            for array in (sample.position, sample.velocity, sample.effort, sample.measured)
         ]
         return ffi().new("rd_given_state *", [session.handle, stamp, *values]), values, sample
+
+
+def _with_measured(sample: JointSample, message: JointState, session: Session) -> JointSample:
+    """The sample with positions and velocities (2 m) of the measured joints; NaN where there are none."""
+    places = {name: place for place, name in enumerate(message.name)}
+    values = [
+        field[places[name]] if name in places and len(field) == len(message.name) else math.nan
+        for field in (message.position, message.velocity)
+        for name in session.measured_names
+    ]
+    return replace(sample, measured=np.array(values))

@@ -116,6 +116,8 @@ class PayloadEstimation:
             return "the controller does not control the arm"
         if self._parts is not None or self._solving:
             return "a payload is being estimated already"
+        if controller.measured_joints:
+            return "measured joints move the arm, too, and a payload is estimated without them"
         if controller.parameters.observer_gain <= 0.0 or not np.isfinite(controller.external.threshold).any():
             return "external efforts are not observed: observer_gain must be positive and the model compiled"
         if self._model().compensated:

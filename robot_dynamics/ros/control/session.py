@@ -98,6 +98,7 @@ class Session:
         clock: of the controller.
         order: finds its joints in messages.
         cycle: makes a cycle of a record.
+        measured_names: of joints that somebody else moves, and whose state the model takes.
 
     Raises:
         BackendError: the compiler lays out the records in another way.
@@ -108,7 +109,8 @@ class Session:
         self.cycle: Callable[[Any], Cycle] = partial(cycle_of, reference_of=controller.reference_of)
         self.order = JointOrder(joint_names)
         self._library = library
-        self.messages = _messages(library, joint_names, controller.command_offset)
+        self.measured_names = controller.measured_joints
+        self.messages = _messages(library, joint_names, self.measured_names, controller.command_offset)
         self._core = load_core()
         self.handle = self._core.rd_session_new(ffi().cast("rd_core *", controller.handle), RECORD_BYTES)
         if not self.messages or not self.handle:
@@ -141,14 +143,15 @@ class Session:
         self.handle = self.messages = ffi().NULL
 
 
-def _messages(library: Any, joint_names: Sequence[str], offset: Array | None) -> Any:
+def _messages(library: Any, joint_names: Sequence[str], measured: Sequence[str], offset: Array | None) -> Any:
     """``rd_messages *`` of a controller with these joints.
 
     Args:
         library: of the host.
         joint_names: of the controller, in its order.
+        measured: names of the measured joints.
         offset: (n,) added to the measured positions in the stamped command; None: the reference is.
     """
-    names = Names(joint_names)
+    names = Names([*joint_names, *measured])
     added = ffi().NULL if offset is None else ffi().new("double[]", offset.tolist())
-    return library.rd_messages_new(names.count, names.lengths, names.text, added)
+    return library.rd_messages_new(len(joint_names), len(measured), names.lengths, names.text, added)

@@ -18,7 +18,7 @@ from robot_dynamics.control.arm.task_impedance import TaskImpedanceParameters
 from robot_dynamics.dynamics.compiled import CompiledDynamics
 from robot_dynamics.errors import ModelError, ParameterError, RobotDynamicsError, escaped, quoted, shown
 from robot_dynamics.model.chain import KinematicChain, same_model
-from robot_dynamics.model.chain_parameters import ChainParameters
+from robot_dynamics.model.chain_parameters import ChainParameters, MeasuredParameters
 from robot_dynamics.model.driver_profile import DriverProfile, load_driver
 from robot_dynamics.native.build_process import BUILDS
 from robot_dynamics.parameters import describe, parameter, validate
@@ -149,6 +149,7 @@ class ModelLoader:
         follows: whether the node can take its live parameters from ``robot_model``.
         commands: whether the node commands efforts, which not every driver applies.
         quantities: that the node evaluates.
+        measured: joints that another controller moves; None: the node takes none.
 
     Attributes:
         on_declared: called with the names of parameters that came with a description.
@@ -164,6 +165,7 @@ class ModelLoader:
         follows: bool = True,
         commands: bool = True,
         quantities: tuple[str, ...] = NEEDED,
+        measured: MeasuredParameters | None = None,
     ) -> None:
         self.parameters = parameters.declare(node, ModelParameters)
         self.driver = load_driver(self.parameters.driver) if self.parameters.driver else None
@@ -175,6 +177,7 @@ class ModelLoader:
         self._built: ArmModel | None = None  # not before the thread that builds has it
         self._change_due = False
         self._node = node
+        self._measured = measured
         self._quantities = quantities
         self._on_model = on_model
         self._on_change = on_change
@@ -352,7 +355,7 @@ class ModelLoader:
         self._node.get_logger().info(f"in force from now on: {values}")
 
     def _read(self, text: str) -> KinematicChain:
-        chain = self.parameters.load(text)
+        chain = self.parameters.load(text, self._measured)
         present = () if self.model is None else self.model.chain.joint_names
         if present and set(chain.joint_names) != set(present) and self.moves():
             raise ModelError(

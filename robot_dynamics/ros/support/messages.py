@@ -11,7 +11,7 @@ import numpy as np
 from builtin_interfaces.msg import Time
 from sensor_msgs.msg import JointState
 
-from robot_dynamics.errors import StateError
+from robot_dynamics.errors import StateError, shown
 from robot_dynamics.spatial import Array
 
 _SECOND = 1_000_000_000
@@ -52,12 +52,15 @@ class JointSample:
         position: (n,) [rad or m].
         velocity: (n,) [rad/s or m/s]; None when the message has none, or not of every joint.
         effort: (n,) [N·m or N]; None when the message has none, or not of every joint.
+        measured: (2 m,) positions and velocities of measured joints, NaN where there are none; None: the
+            controller has no measured joints.
     """
 
     nanoseconds: int
     position: Array
     velocity: Array | None
     effort: Array | None
+    measured: Array | None = None
 
 
 class JointOrder:
@@ -103,6 +106,21 @@ class JointOrder:
         """
         self._open(message)
         return self._required(message, field)
+
+    def read_part(self, message: JointState, field: str, values: Array) -> None:
+        """Put the values of those joints that a command names into ``values`` (n,).
+
+        Raises:
+            StateError: a named joint is not of the chain, one is named twice, the field has a wrong length or
+                a value that is not finite.
+        """
+        given = getattr(message, field)
+        places = {name: place for place, name in enumerate(self.joint_names)}
+        if len(set(message.name)) != len(message.name) or not set(message.name) <= set(places):
+            raise StateError(f"the message has {shown(*message.name)}, the chain {shown(*self.joint_names)}")
+        if len(given) != len(message.name) or not np.isfinite(given).all():
+            raise StateError(f"the message has no finite {field} of each of {shown(*message.name)}")
+        values[[places[name] for name in message.name]] = given
 
     def message(self) -> JointState:
         """An empty JointState with the chain's joint names, to be filled and sent many times."""

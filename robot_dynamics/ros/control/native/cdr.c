@@ -1,6 +1,7 @@
 /* See cdr.h. Every length is checked against what is left before it is used. */
 #include "cdr.h"
 
+#include <math.h>
 #include <string.h>
 
 enum { ENCAPSULATION = 4 };
@@ -82,6 +83,7 @@ static uint32_t find(const rd_names *joints, const uint8_t *name, uint32_t lengt
 /* A zero inside a name ends it for some decoders. */
 static int read_names(reader *r, const rd_names *joints, uint32_t *places, uint32_t *count)
 {
+    const uint32_t own = joints->count - joints->measured;
     uint32_t length, found = 0;
     name_cursor next = {0, joints->text};
     if (!read_u32(r, count) || *count == 0) {
@@ -101,10 +103,10 @@ static int read_names(reader *r, const rd_names *joints, uint32_t *places, uint3
                 return RD_UNUSUAL;
             }
             places[joint] = i;
-            ++found;
+            found += joint < own;
         }
     }
-    return found == 0 ? RD_OTHER_JOINTS : found == joints->count ? RD_READ : RD_UNUSUAL;
+    return found == 0 ? RD_OTHER_JOINTS : found == own ? RD_READ : RD_UNUSUAL;
 }
 
 /* `count` doubles or none; an empty sequence has no padding behind its length. */
@@ -143,11 +145,16 @@ int rd_cdr_read_joint_state(const uint8_t *bytes, size_t size, const rd_names *j
         return RD_UNUSUAL;
     }
     const int reading = read_names(&r, joints, places, &count);
-    if (reading != RD_READ) {
+    state->position = NULL;
+    if (reading == RD_UNUSUAL || (reading == RD_OTHER_JOINTS && !joints->measured)) {
         return reading;
     }
     const int complete = read_doubles(&r, count, &state->position) && read_doubles(&r, count, &state->velocity)
                          && read_doubles(&r, count, &state->effort) && state->position != NULL;
+    if (reading == RD_OTHER_JOINTS) {
+        state->position = complete ? state->position : NULL;
+        return reading;
+    }
     return complete ? RD_READ : RD_UNUSUAL;
 }
 
@@ -173,6 +180,16 @@ int rd_cdr_pick(const uint8_t *doubles, const uint32_t *places, uint32_t n, doub
         total += 0.0 * values[j];
     }
     return total == 0.0;
+}
+
+void rd_cdr_pick_some(const uint8_t *doubles, const uint32_t *places, uint32_t n, double *values)
+{
+    for (uint32_t j = 0; j < n; ++j) {
+        values[j] = NAN;
+        if (doubles && places[j] != UINT32_MAX) {
+            memcpy(&values[j], doubles + 8 * (size_t)places[j], 8);
+        }
+    }
 }
 
 /* Writing: what does not fit is counted and left out. */

@@ -15,11 +15,12 @@
 
 /* API */
 
-/* The names of a controller's joints. */
+/* The names of a controller's joints, and behind them those of measured joints, which may be missing. */
 typedef struct {
-    uint32_t count;             /* n */
+    uint32_t count;             /* n + m */
     const uint32_t *lengths;    /* (n) of each, without the zero at its end */
     const char *text;           /* all names in a row, without zeros */
+    uint32_t measured;          /* m */
 } rd_names;
 
 /* RD_OTHER_JOINTS: it names joints, none of them the controller's. RD_UNUSUAL: it takes a decoder that knows every form. */
@@ -33,8 +34,9 @@ typedef struct {
 } rd_joint_state;
 
 /* rd_reading of bytes. They are read if they are a JointState that names each of the joints once, beside others and in
- * any order, with one position for each name, and of velocities and efforts one for each or none at all.
- * places (n): of the joints among the names. */
+ * any order, with one position for each name, and of velocities and efforts one for each or none at all. Where it names
+ * measured joints only, this is RD_OTHER_JOINTS with their positions.
+ * places (n + m): of the joints among the names, UINT32_MAX: it is not there. */
 int rd_cdr_read_joint_state(const uint8_t *bytes, size_t size, const rd_names *joints, uint32_t *places,
                             rd_joint_state *state);
 
@@ -43,6 +45,9 @@ int rd_cdr_read_time(const uint8_t *bytes, size_t size, int64_t *time);
 
 /* (n) values of the joints at these places, from the doubles of a message; whether all are finite. */
 int rd_cdr_pick(const uint8_t *doubles, const uint32_t *places, uint32_t n, double *values);
+
+/* The same of those that are there; NAN: one is not. */
+void rd_cdr_pick_some(const uint8_t *doubles, const uint32_t *places, uint32_t n, double *values);
 
 /* `points` points of a JointTrajectory that begin at byte `begin`, right behind their number: times (points) [s],
  * rows (3, points, joints) of positions, velocities and accelerations, NaN where a point has not one for each

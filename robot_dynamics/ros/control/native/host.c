@@ -230,6 +230,36 @@ rd_loop *rd_host_loop(rd_host *host)
     return &host->loop;
 }
 
+/* Measured joints of a message, for the model of the session; NULL: there are none. */
+static const double *read_measured(rd_session *session, const rd_joint_state *state)
+{
+    rd_messages *messages = session->messages;
+    const uint32_t m = messages->joints.measured;
+    const uint32_t *const places = messages->places + session->core->n;
+    if (!m || !state->position) {
+        return NULL;
+    }
+    rd_cdr_pick_some(state->position, places, m, messages->beside);
+    rd_cdr_pick_some(state->velocity, places, m, messages->beside + m);
+    return messages->beside;
+}
+
+/* Give the model of a session the measured joints of a message; whether it knows all of them. */
+static int take_measured(rd_session *session, int64_t stamp, const double *values)
+{
+    rd_measured *measured = session->core->settings->beside;
+    const rd_messages *messages = session->messages;
+    if (measured && values) {
+        rd_measured_take(measured, rd_session_seconds(session, stamp), values, values + messages->joints.measured);
+    }
+    return !measured || rd_measured_known(measured);
+}
+
+static int64_t stamp_of(const rd_host *host, const rd_joint_state *state)
+{
+    return state->stamp == 0 && !host->simulated ? read_clock(CLOCK_REALTIME) : state->stamp;
+}
+
 const rd_given_state *rd_host_read(rd_host *host, const uint8_t *bytes, size_t size)
 {
     rd_session *session = host->loop.session;
@@ -242,6 +272,11 @@ const rd_given_state *rd_host_read(rd_host *host, const uint8_t *bytes, size_t s
     const int reading = rd_cdr_read_joint_state(bytes, size, &messages->joints, messages->places, &state);
     if (reading == RD_OTHER_JOINTS) {
         static const rd_given_state not_ours = {0};
+        const double *const values = read_measured(session, &state);
+        const int64_t stamp = values ? stamp_of(host, &state) : 0;
+        if (stamp) {
+            take_measured(session, stamp, values);
+        }
         return &not_ours;
     }
     host->spoiled = reading == RD_READ; /* the arrays of the state before are being written */
@@ -252,10 +287,11 @@ const rd_given_state *rd_host_read(rd_host *host, const uint8_t *bytes, size_t s
     const int pushes = state.effort && rd_cdr_pick(state.effort, messages->places, n, messages->effort);
     host->given = (rd_given_state){
         .session = session,
-        .stamp = state.stamp == 0 && !host->simulated ? read_clock(CLOCK_REALTIME) : state.stamp,
+        .stamp = stamp_of(host, &state),
         .position = messages->position,
         .velocity = moves ? messages->velocity : NULL,
         .effort = pushes ? messages->effort : NULL,
+        .measured = read_measured(session, &state),
     };
     return &host->given;
 }
@@ -274,8 +310,10 @@ void rd_host_answer(rd_host *host, const rd_given_state *state)
     note_front(host, steady);
     if (host->loop.session == state->session) {
         host->last_stamp = state->stamp;
-        rd_core_measure(host->loop.session->core, state->effort);
-        rd_loop_state(&host->loop, state->stamp, steady, state->position, state->velocity);
+        if (take_measured(host->loop.session, state->stamp, state->measured)) {
+            rd_core_measure(host->loop.session->core, state->effort);
+            rd_loop_state(&host->loop, state->stamp, steady, state->position, state->velocity);
+        }
     }
     recover(host);
 }

@@ -22,6 +22,7 @@ typedef struct {
     const rd_session *session;    /* for which; NULL: a message without the controller's joints, which asks for nothing */
     int64_t stamp;                /* [ns]; 0 in simulated time: none */
     const double *position, *velocity, *effort; /* (n); no velocity, no effort: NULL */
+    const double *measured;       /* (2 m) positions and velocities of measured joints, NAN: none; NULL: there are none */
 } rd_given_state;
 
 /* What is to be sent: of stamped and of unstamped efforts. */
@@ -42,10 +43,10 @@ typedef struct {
     int64_t hung;                 /* the loop hangs since, steady [ns]; 0: it does not */
 } rd_host_status;
 
-/* Messages of n joints; names without their zeros in `text`. The stamped command has positions and velocities, too: with
+/* Messages of n joints and m measured ones, which only states have; names without their zeros in `text`. The stamped command has positions and velocities, too: with
  * an offset (n) and efforts as command the measured ones, plus the offset; else those of the reference, for drives with a
  * loop of their own. The unstamped command has what the actuators take. NULL without memory. */
-rd_messages *rd_messages_new(uint32_t n, const uint32_t *lengths, const char *text, const double *offset);
+rd_messages *rd_messages_new(uint32_t n, uint32_t m, const uint32_t *lengths, const char *text, const double *offset);
 void rd_messages_free(rd_messages *messages);
 
 /* A host that its caller runs; NULL without memory. */
@@ -84,8 +85,9 @@ struct rd_messages {
     rd_template stamped, command;
     double *offset;                             /* (n) added to the positions of the stamped command */
     rd_names joints;
-    uint32_t *places;                           /* (n) of the joints in the message being answered */
+    uint32_t *places;                           /* (n + m) of the joints in the message being answered */
     double *position, *velocity, *effort;       /* (n) of the message being answered */
+    double *beside;                             /* (2 m) positions and velocities of measured joints in it */
     rd_template safe_stamped, safe_command;     /* the watchdog's own */
     double *load, *left, *steps, *limits;       /* (n) with which it takes over, see host.c */
     double *next_load, *safe;                   /* (n) scratch: of the loop, of the watchdog */

@@ -30,7 +30,7 @@ static int make_command(rd_template *message, uint32_t n)
 }
 
 /* A copy of the names, and room for the places of the joints. */
-static int copy_names(rd_messages *messages, uint32_t n, const uint32_t *lengths, const char *text)
+static int copy_names(rd_messages *messages, uint32_t n, uint32_t m, const uint32_t *lengths, const char *text)
 {
     size_t size = 0;
     for (uint32_t j = 0; j < n; ++j) {
@@ -43,14 +43,14 @@ static int copy_names(rd_messages *messages, uint32_t n, const uint32_t *lengths
     messages->places = numbers + n;
     memcpy(numbers, lengths, n * sizeof *numbers);
     memcpy(messages->places + n, text, size);
-    messages->joints = (rd_names){n, numbers, (char *)(messages->places + n)};
+    messages->joints = (rd_names){n, numbers, (char *)(messages->places + n), m};
     return 1;
 }
 
-rd_messages *rd_messages_new(uint32_t n, const uint32_t *lengths, const char *text, const double *offset)
+rd_messages *rd_messages_new(uint32_t n, uint32_t m, const uint32_t *lengths, const char *text, const double *offset)
 {
     rd_messages *messages = calloc(1, sizeof *messages);
-    double *store = calloc(16 * (size_t)n + 1, sizeof(double));
+    double *store = calloc(16 * (size_t)n + 2 * (size_t)m + 1, sizeof(double));
     if (!messages || !store) {
         free(messages);
         free(store);
@@ -66,7 +66,8 @@ rd_messages *rd_messages_new(uint32_t n, const uint32_t *lengths, const char *te
             *arrays[i] = store + i * n; /* NULL: the second half of the array before */
         }
     }
-    if (!copy_names(messages, n, lengths, text)
+    messages->beside = store + 16 * (size_t)n;
+    if (!copy_names(messages, n + m, m, lengths, text)
         || !make_stamped(&messages->stamped, n, lengths, text) || !make_command(&messages->command, n)
         || !make_stamped(&messages->safe_stamped, n, lengths, text) || !make_command(&messages->safe_command, n)) {
         rd_messages_free(messages);

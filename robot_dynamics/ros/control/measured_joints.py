@@ -1,0 +1,89 @@
+"""Measured joints of an arm's controller: accelerations of their own controller, and the error without."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+from rclpy.node import Node
+from sensor_msgs.msg import JointState
+
+from robot_dynamics.control.arm.controller import ArmController
+from robot_dynamics.control.arm.measured import Missed
+from robot_dynamics.errors import shown
+from robot_dynamics.model.chain_parameters import MeasuredParameters
+from robot_dynamics.ros.support import parameters, qos
+from robot_dynamics.ros.support.messages import stamp_to_nanoseconds
+
+GAP = 0.1
+"""Longest time between two references of which an acceleration is taken, and for which it counts [s]."""
+NOTABLE = 0.05
+"""Share of a joint's effort limit from which unknown accelerations are a warning."""
+
+
+class MeasuredJointsTopic:
+    """Takes the accelerations of the measured joints from their own controller's reference.
+
+    Args:
+        node: of the controller.
+        controller: gives it, once there is one.
+
+    Attributes:
+        parameters: of the joints.
+    """
+
+    def __init__(self, node: Node, controller: Callable[[], ArmController | None]) -> None:
+        self.parameters = parameters.declare(node, MeasuredParameters)
+        self._controller = controller
+        self._last: dict[str, tuple[int, float]] = {}
+        self._given: dict[str, float] = {}
+        self._missed: Missed | None = None
+        if topic := self.parameters.measured_reference:
+            node.create_subscription(JointState, topic, self._on_reference, qos.STATE_SUBSCRIPTION)
+
+    def _on_reference(self, message: JointState) -> None:
+        controller = self._controller()
+        if controller is None or controller.measured is None or len(message.velocity) != len(message.name):
+            return
+        stamp = stamp_to_nanoseconds(message.header.stamp)
+        for name, velocity in zip(message.name, message.velocity, strict=True):
+            before, slower = self._last.get(name, (stamp, velocity))
+            self._last[name] = stamp, velocity
+            elapsed, change = 1e-9 * (stamp - before), velocity - slower
+            self._given[name] = change / elapsed if 0.0 < elapsed < GAP and np.isfinite(change) else 0.0
+        names = controller.measured.names
+        if set(names) & set(message.name):
+            acceleration = np.array([self._given.get(name, 0.0) for name in names])
+            controller.measured.accelerate(acceleration, controller.time + GAP)
+
+    def warnings(self, controller: ArmController) -> list[str]:
+        """Joints without a state of their own, and accelerations that the controller did not know."""
+        missed = self._missed
+        if controller.measured is None or missed is None:
+            return []
+        found, timeout = [], controller.parameters.state_timeout
+        if np.isfinite(missed.age) and missed.age > timeout:
+            found.append(
+                f"no state of a measured joint ({shown(*controller.measured.names)}) for {missed.age:.2f} s:"
+                " it counts as at rest"
+            )
+        share = missed.effort / controller.effort_limits
+        worst = int(np.argmax(share))
+        if share[worst] > NOTABLE:
+            found.append(
+                f"unknown accelerations of the measured joints: an error of {missed.effort[worst]:.3g} at"
+                f" joint {shown(controller.chain.joint_names[worst])}, whose limit is"
+                f" {controller.effort_limits[worst]:g}; set measured_reference"
+            )
+        return found
+
+    def describe(self, controller: ArmController) -> Mapping[str, object]:
+        """The joints, and what was missed since the last report, for the diagnostics."""
+        if controller.measured is None:
+            return {}
+        self._missed = missed = controller.measured.missed()
+        return {
+            "measured joints": ", ".join(controller.measured.names),
+            "age of measured joints [s]": f"{missed.age:.3f}",
+            "effort of unknown accelerations [Nm or N]": ", ".join(f"{one:.3g}" for one in missed.effort),
+        }

@@ -1,0 +1,200 @@
+"""Two controllers on one robot: each knows the measured state of the joints that the other one moves."""
+
+import numpy as np
+import pinocchio as pin
+import pytest
+from two_arms import JOINTS, TWO_ARMS
+
+import robot_dynamics as rd
+from robot_dynamics.control.arm.controller import ArmController
+from robot_dynamics.control.arm.parameters import ArmParameters
+from robot_dynamics.control.arm.payload import with_payload
+from robot_dynamics.control.arm.trajectory import PathRules
+from robot_dynamics.control.waypoints import Waypoint
+from robot_dynamics.errors import ModelError, ParameterError, StateError, TrajectoryError
+from robot_dynamics.model.chain import RigidBody
+
+PERIOD = 0.002
+START = np.array([0.2, 0.4, -0.5, -0.3, 0.6])
+RIGHT = ["right_shoulder", "right_elbow"]
+PLAIN = ArmParameters(safe_fade_time=0.0, half_period_ahead=False)
+MODEL = pin.buildModelFromXML(TWO_ARMS)
+DATA = MODEL.createData()
+ORDER = [MODEL.joints[MODEL.getJointId(name)].idx_v for name in JOINTS]
+PLACES = np.array(ORDER)
+
+
+def inverse_dynamics(q, qd, qdd):
+    """Pinocchio's efforts, in the order of JOINTS."""
+    q, qd, qdd = (np.array(values)[np.argsort(PLACES)] for values in (q, qd, qdd))
+    return pin.rnea(MODEL, DATA, q, qd, qdd)[PLACES]
+
+
+def forward_dynamics(q, qd, effort):
+    q, qd, effort = (np.array(values)[np.argsort(PLACES)] for values in (q, qd, effort))
+    return pin.aba(MODEL, DATA, q, qd, effort)[PLACES]
+
+
+def chain(tip="right_hand", measured="all"):
+    return rd.load_urdf(TWO_ARMS, tip=tip, measured_joints=measured)
+
+
+@pytest.fixture(scope="module")
+def right():
+    """The right arm, whose waist another controller moves."""
+    return chain(measured=["waist"])
+
+
+def test_the_joints_that_act_on_a_chain_are_measured():
+    right, left = chain(measured=["waist"]), chain("left_hand", RIGHT)
+    assert right.joint_names == tuple(RIGHT)
+    assert right.measured_joints == ("waist",)
+    assert left.joint_names == tuple(JOINTS[:3])
+    assert left.measured_joints == tuple(RIGHT)
+    with pytest.warns(rd.ModelWarning, match="left out: left_shoulder, left_elbow"):
+        assert chain(measured=JOINTS[:3]).measured_joints == ("waist",)
+    for bad, reason in [
+        (["right_shoulder", "tail"], "'tail'; it must be a moving joint"),
+        (["right_wrist"], "'right_wrist'; it must be a moving joint"),
+        (3, "measured_joints"),
+        (["waist", *RIGHT], "none is left to control"),
+    ]:
+        with pytest.raises(ModelError, match=reason):
+            chain(measured=bad)
+    with pytest.raises(ModelError, match="the chain has every joint"):
+        rd.load_urdf(TWO_ARMS, tips="all", measured_joints="all")
+
+
+def test_efforts_are_those_of_the_whole_robot(right):
+    random = np.random.default_rng(3)
+    left = chain("left_hand", RIGHT)
+    for arm, own in [(right, [3, 4]), (left, [0, 1, 2])]:
+        others = [i for i in range(5) if JOINTS[i] in arm.measured_joints]
+        model = rd.compile_dynamics(arm, friction=False)
+        for _ in range(5):
+            q, qd, qdd = random.uniform(-1.0, 1.0, (3, 5))
+            if 1 not in others + own:
+                q[1:3] = qd[1:3] = qdd[1:3] = 0.0  # the left arm acts by the waist alone
+            dynamics = model.with_measured(q[others], qd[others], qdd[others])
+            effort = dynamics.inverse_dynamics(q[own], qd[own], qdd[own])
+            np.testing.assert_allclose(effort, inverse_dynamics(q, qd, qdd)[own], rtol=1e-12, atol=1e-12)
+            pin.crba(MODEL, DATA, q[np.argsort(PLACES)])
+            whole = np.triu(DATA.M) + np.triu(DATA.M, 1).T
+            inertia = whole[np.ix_(PLACES, PLACES)][np.ix_(own, own)]
+            np.testing.assert_allclose(dynamics.mass_matrix(q[own]), inertia, rtol=1e-11, atol=1e-13)
+        assert arm.dof == len(own)
+    with pytest.raises(ParameterError, match="position of measured joints"):
+        model.with_measured([0.0])
+    with pytest.raises(ParameterError, match="has no measured joints"):
+        rd.compile_dynamics(rd.load_urdf(TWO_ARMS, tip="left_hand"), friction=False).with_measured([0.0])
+    with pytest.raises(ModelError, match="with measured joints"):
+        model.regressor(q[own], qd[own], qdd[own])
+
+
+def test_a_payload_is_in_the_whole_robot_too(right):
+    loaded = with_payload(right, 1.5, [0.1, 0.0, 0.02])
+    q, qd, qdd = np.random.default_rng(4).uniform(-1.0, 1.0, (3, 2))
+    live = rd.compile_dynamics(right, payload=RigidBody(1.5, np.array([0.1, 0.0, 0.02]), np.zeros((3, 3))))
+    expected = live.with_measured([0.3], [0.5]).inverse_dynamics(q, qd, qdd)
+    found = rd.compile_dynamics(loaded, friction=False).with_measured([0.3], [0.5])
+    np.testing.assert_allclose(found.inverse_dynamics(q, qd, qdd), expected, rtol=1e-12)
+
+
+def test_a_controller_waits_for_the_measured_joints_and_reports_what_it_cannot_know(right):
+    controller = ArmController(right, parameters=PLAIN)
+    assert controller.measured_joints == ("waist",)
+    with pytest.raises(StateError, match="no joint state yet of the measured joints waist"):
+        controller.update(0.0, START[3:], np.zeros(2))
+    acceleration = 3.0
+    for k in range(80):  # the waist turns ever faster
+        t = PERIOD * k
+        controller.measured.take(t, [0.2 + 0.5 * acceleration * t * t], [acceleration * t])
+        command = controller.update(t, START[3:], np.zeros(2))
+    q = START.copy()
+    q[0] += 0.5 * acceleration * t * t
+    still, turning, unknown = np.zeros(5), np.zeros(5), np.zeros(5)
+    turning[0], unknown[0] = acceleration * t, acceleration
+    expected = inverse_dynamics(q, turning, still)[3:]
+    np.testing.assert_allclose(command.effort, expected, rtol=1e-9)
+    missed = controller.measured.missed()
+    error = np.abs(inverse_dynamics(q, still, unknown) - inverse_dynamics(q, still, still))[3:]
+    np.testing.assert_allclose(missed.effort, error, rtol=0.05)
+    assert missed.age == 0.0
+    assert not controller.measured.missed().effort.any()  # since the last call
+    # With the acceleration that their own controller intends, nothing is missed.
+    controller.measured.accelerate([acceleration], t + 1.0)
+    t += PERIOD
+    controller.measured.take(t, [0.2 + 0.5 * acceleration * t * t], [acceleration * t])
+    command = controller.update(t, START[3:], np.zeros(2))
+    q[0], turning[0] = 0.2 + 0.5 * acceleration * t * t, acceleration * t
+    np.testing.assert_allclose(command.effort, inverse_dynamics(q, turning, unknown)[3:], rtol=1e-9)
+    assert controller.measured.missed().effort.max() < 0.05 * error.max()
+    # States of the measured joints stay away: they count as at rest where they were.
+    for k in range(1, 200):
+        command = controller.update(t + PERIOD * k, START[3:], np.zeros(2))
+    np.testing.assert_allclose(command.effort, inverse_dynamics(q, still, still)[3:], rtol=1e-9)
+    assert controller.measured.missed().age == pytest.approx(199 * PERIOD)
+
+
+def test_nothing_that_is_measured_makes_an_effort_that_the_robot_cannot_need(right):
+    controller = ArmController(right, parameters=PLAIN)
+    for k in range(100):
+        wrong = [1e300, -np.inf, np.nan, -4e9][k % 4]
+        controller.measured.take(PERIOD * k, [0.2 if k == 0 else wrong], [-wrong])
+        controller.measured.accelerate([0.0], 1e9)
+        command = controller.update(PERIOD * k, START[3:], np.zeros(2))
+        assert np.abs(command.effort).max() < 60.0
+    for bad in ([np.nan], [0.0, 0.0]):
+        with pytest.raises(ParameterError, match="acceleration"):
+            controller.measured.accelerate(bad, 1.0)
+    controller = ArmController(right, parameters=PLAIN)
+    controller.measured.take(0.0, [0.2])
+    controller.update(0.0, START[3:], np.zeros(2))
+    with pytest.raises(TrajectoryError, match="a pose has no fixed joint positions"):
+        controller.plan_pose(None, controller.plan_start(None))
+
+
+def simulate(controllers, goals, given):
+    """Largest error of the right arm, and the one at rest [rad]; Pinocchio moves the robot."""
+    q, qd = START.copy(), np.zeros(5)
+    worst = 0.0
+    for k in range(700):
+        t, effort = PERIOD * k, np.zeros(5)
+        for controller in controllers:
+            own = [JOINTS.index(name) for name in controller.chain.joint_names]
+            others = [JOINTS.index(name) for name in controller.measured_joints]
+            if controller.measured is not None:
+                controller.measured.take(t, q[others], qd[others])
+            effort[own] = controller.update(t, q[own], qd[own]).effort
+            if k == 5:
+                names = controller.chain.joint_names
+                way = [Waypoint(1.0, tuple(goals[own]))]
+                plan = controller.plan(names, way, controller.plan_start(None), PathRules(), False)
+                assert not controller.accept(plan)
+        if given:
+            reference = controllers[0].reference(t)
+            controllers[1].measured.accelerate(reference.acceleration[:1], t + 0.1)
+        for _ in range(2):
+            step = PERIOD / 2
+            middle = qd + 0.5 * step * forward_dynamics(q, qd, effort)
+            q_middle = q + 0.5 * step * qd
+            q, qd = q + step * middle, qd + step * forward_dynamics(q_middle, middle, effort)
+        reference = controllers[1].reference(t + PERIOD).position
+        error = float(np.abs(q[3:] - reference).max())
+        worst = max(worst, error)
+    return worst, error
+
+
+def test_an_arm_on_a_torso_that_another_controller_turns_follows_its_path(right):
+    goals = np.array([1.1, -0.2, 0.3, 0.5, -0.4])
+    left = chain("left_hand", RIGHT)
+    deaf = rd.load_urdf(TWO_ARMS, root="torso", tip="right_hand")
+
+    def errors(of_left, of_right, given=False):
+        controllers = [ArmController(each, parameters=PLAIN) for each in (of_left, of_right)]
+        return simulate(controllers, goals, given)
+
+    alone = errors(rd.load_urdf(TWO_ARMS, tip="left_hand"), deaf)
+    measured, given = errors(left, right), errors(left, right, True)
+    assert given[0] < 0.1 * alone[0]
+    assert measured[1] < 0.2 * alone[1]
