@@ -150,6 +150,7 @@ def test_a_protective_stop_is_said_and_reset_on_the_page(live):
     """A following error that no motion keeps stops the arm."""
     for name, value in (("max_following_error", [1e-7] * 6), ("supervision", "enforce")):
         assert live.peer.set_parameter(CONTROLLER, name, value).successful
+    live.open("Move")
     live.type("joint1", 0.3)
     live.press("send")
     live.wait_for_notice("protective stop")
