@@ -21,7 +21,7 @@ from robot_dynamics.codegen.columns import MOST
 from robot_dynamics.codegen.emit_c import indented, statements
 from robot_dynamics.codegen.emit_columns import columns_single
 from robot_dynamics.codegen.emit_single import CHAINS, Targets, single
-from robot_dynamics.codegen.partition import KEPT, Block, partition
+from robot_dynamics.codegen.partition import KEPT, Block, brief, partition
 from robot_dynamics.codegen.program import Program
 from robot_dynamics.codegen.text import ProgramText, render
 
@@ -60,6 +60,7 @@ def lanes_source(program: Program, shared: Collection[str] = ()) -> str:
         program: what they compute.
         shared: names of the inputs of which a batch has one row for all states.
     """
+    program = brief(program)
     if len(program.instructions) > LONGEST_SINGLE:
         parameter = Targets.of(program).parameter
         head = f"int kernel(const double *const *in, {parameter})"
@@ -79,7 +80,7 @@ def state_source(program: Program, header: str) -> str:
     """
     if len(program.instructions) > LONGEST_SINGLE:
         return lanes_source(program)
-    return f'#include "{header}"\n\n{_state_kernel(program)}'
+    return f'#include "{header}"\n\n{_state_kernel(brief(program))}'
 
 
 def lanes_library() -> str:

@@ -6,7 +6,7 @@ states; what later blocks need is kept in slots between them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from robot_dynamics.codegen.program import Argument, Instruction, Program
 
@@ -43,6 +43,48 @@ class Partition:
 
     blocks: tuple[Block, ...]
     slots: int
+
+
+def brief(program: Program) -> Program:
+    """``program`` in the order of those tried that keeps fewest values alive; every operation stays.
+
+    A recursion over a tree goes out to all tips before it comes back. When it is left for each result in
+    turn, the last one first, a limb is finished before the next one begins.
+    """
+    orders = [
+        program,
+        _result_by_result(program, backwards=True),
+        _result_by_result(program, backwards=False),
+    ]
+    return min(orders, key=lambda ordered: sum(_alive(ordered)))
+
+
+def _result_by_result(program: Program, backwards: bool) -> Program:
+    """The instructions that a result needs and that no earlier one did, for each result in turn."""
+    first, done = program.first_instruction, set(range(program.first_instruction))
+    order: list[int] = []
+    for result in program.results[::-1] if backwards else program.results:
+        waiting = [result]
+        while waiting:
+            value = waiting[-1]
+            operands = () if value in done else program.instructions[value - first].operands
+            missing = [operand for operand in operands if operand not in done]
+            if missing:
+                waiting += missing[::-1]
+                continue
+            waiting.pop()
+            if value not in done:
+                done.add(value)
+                order.append(value)
+    number = list(range(first)) + [0] * len(order)
+    for place, value in enumerate(order, first):
+        number[value] = place
+    made = (program.instructions[value - first] for value in order)
+    return replace(
+        program,
+        instructions=tuple(Instruction(i.operation, tuple(number[v] for v in i.operands)) for i in made),
+        results=tuple(number[value] for value in program.results),
+    )
 
 
 def partition(program: Program, size: int = BLOCK_SIZE) -> Partition:
@@ -129,8 +171,8 @@ class _Partitioner:
         )
 
 
-def _cuts(program: Program, size: int) -> list[int]:
-    """Ascending bounds of the blocks, from 0 to the number of instructions."""
+def _alive(program: Program) -> list[int]:
+    """Number of values that are alive before each instruction, and at the end."""
     total = len(program.instructions)
     first = program.first_instruction
     start: dict[int, int] = {}
@@ -148,6 +190,12 @@ def _cuts(program: Program, size: int) -> list[int]:
     alive = [0] * (total + 1)
     for index in range(1, total + 1):
         alive[index] = alive[index - 1] + change[index]
+    return alive
+
+
+def _cuts(program: Program, size: int) -> list[int]:
+    """Ascending bounds of the blocks, from 0 to the number of instructions."""
+    total, alive = len(program.instructions), _alive(program)
     bounds = [0]
     while total - bounds[-1] > 1.3 * size:
         nearest = bounds[-1] + max(1, int(0.6 * size))

@@ -287,6 +287,7 @@ def _link_poses(chain: KinematicChain, model: SerialModel, tolerance: float) -> 
     for link, frame in zip(chain.link_poses(rest), model.frames(rest), strict=True):
         pose = np.linalg.solve(model.base @ frame, link)
         nearest = np.round(pose)
+        # A cosine of 1 - 6.7e-12, of an angle written as 1.57079, stays: as 1 it would cost as much accuracy.
         bound = np.where(nearest == 0.0, _NEARLY_ZERO * tolerance, _NEARLY_ROUND)
         poses.append(np.where(np.abs(pose - nearest) < bound, nearest, pose))
     return tuple(poses)
