@@ -6,6 +6,7 @@ import pytest
 import robot_dynamics as rd
 from robot_dynamics.control.retiming.model import DrivenModel
 from robot_dynamics.control.retiming.retime import KINDS, _Problem
+from robot_dynamics.control.shape import waypoint_spline
 from robot_dynamics.errors import ParameterError, TrajectoryError
 from robot_dynamics.resources import resource
 
@@ -128,3 +129,12 @@ def test_rates_that_are_none_or_too_small_are_refused(arm):
     limits = rd.PathLimits(given.velocity, None, given.effort, 0.1 * given.effort)
     with pytest.raises(TrajectoryError, match=r"joint\d changes by .* N·m/s at s = 0, .* are allowed"):
         rd.retime(arm, path_of(0), limits, start_speed=0.3)
+
+
+@pytest.mark.parametrize("rate", [8.0, 200.0])
+def test_a_trajectory_becomes_as_fast_as_waypoints_whatever_its_own_timing(rate):
+    """The largest path speed, relative to the own timing, is found between those that fail and that bound."""
+    times, rests = np.array([0.0, 10.0]), np.zeros((2, 1))
+    slow = waypoint_spline(times, np.array([[0.0], [WAY]]), rests, rests)
+    made = rd.retime(rd.load_urdf(WHEEL), slow, rd.PathLimits(effort=1000.0, effort_rate=rate))
+    assert 1.0 <= made.duration / shortest(rate / INERTIA, 1000.0 / INERTIA) < 1.15

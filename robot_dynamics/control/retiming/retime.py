@@ -47,9 +47,11 @@ HIGHEST_SPEED = 1e3
 FASTER = 10.0
 """The same relative to a trajectory's own timing, and by how much it grows while it bounds too much."""
 MOST_STEPS = 5
-"""As often it grows or shrinks."""
+"""As often it grows or shrinks, or one between is tried."""
 BOUND = 0.2
 """Share of the points whose speed it may bound."""
+CLOSE = 1.2
+"""Ratio of a path speed that fails to one that does not from which on none between them is tried."""
 KINDS = ("effort", "velocity", "acceleration", "path speed", "effort rate")
 """Kinds of limits, by the numbers in `Retimed.kind`."""
 
@@ -200,32 +202,34 @@ def retime(
     if not timed:
         return solved(HIGHEST_SPEED * whole)
     # Where a trajectory rests, no limit bounds the path speed.
-    made, speed = _first(solved, 1.0 if slower else FASTER)
+    made, speed, failed = _first(solved, 1.0 if slower else FASTER)
     for _ in range(MOST_STEPS):
         bounded = np.count_nonzero(made.kind == KINDS.index("path speed"))
-        if (speed >= 1.0 and slower) or bounded < BOUND * len(made.kind):
+        if (speed >= 1.0 and slower) or bounded < BOUND * len(made.kind) or failed < CLOSE * speed:
             break
-        speed *= FASTER
+        # Rates of efforts may fail where the path speed is let go too far: the largest is between the two.
+        higher = min(FASTER * speed, float(np.sqrt(speed * failed)))
         try:
-            made = solved(speed)
+            made, speed = solved(higher), higher
         except TrajectoryError:
-            break
+            failed = higher
     return made
 
 
-def _first(solved: Callable[[float], Retimed], speed: float) -> tuple[Retimed, float]:
-    """The motion below the largest path speed that allows one, and that speed.
+def _first(solved: Callable[[float], Retimed], speed: float) -> tuple[Retimed, float, float]:
+    """The motion below the largest path speed that allows one, that speed, and the least that failed.
 
     Raises:
         TrajectoryError: there is none.
     """
     reason: TrajectoryError | None = None
+    failed = np.inf
     for _ in range(MOST_STEPS):
         try:
-            return solved(speed), speed
+            return solved(speed), speed, failed
         except TrajectoryError as error:
             reason = reason or error
-        speed /= FASTER
+        failed, speed = speed, speed / FASTER
     assert reason is not None
     raise reason
 
