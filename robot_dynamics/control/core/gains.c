@@ -235,7 +235,7 @@ static void stiffen(rd_core *core, const rd_settings *s, int j, double excess, d
 /* A protective stop with feedback; without one, and without a reference, the law of the mode does it. */
 static void stiffen_stop(rd_core *core, const rd_settings *s)
 {
-    const int stops = core->trip.latched && core->trip.stops && s->command == RD_COMMAND_EFFORT && !core->braked
+    const int stops = core->trip.latched && s->command == RD_COMMAND_EFFORT && !core->braked
         && !rd_yields(core);
     for (int j = 0; j < core->n && !rd_follows_nothing(core); ++j) {
         const double rate = core->reference.velocity[j], velocity = core->state.velocity[j];
