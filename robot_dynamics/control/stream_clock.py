@@ -27,10 +27,10 @@ STALLED = 20.0
 """Greatest cost of a pose that is late, where its place says which one it is."""
 OUTLYING = 3.0
 """Deviations beyond so many standard deviations count as these."""
-MISSING = 0.6
-"""Mean number of poses missing before each one, beyond which the sender has another rate."""
+GAPS = 0.75
+"""Share of the poses before which others are missing, beyond which the sender has another rate."""
 MOST_LOST, FARTHEST = 3, 64
-"""Numbers of missing poses: most that count at once in this mean; most between two poses."""
+"""Numbers of missing poses: most that count at once in their mean; most between two poses."""
 LEAST_STEP, LEAST_SHARE = 1e-4, 0.1
 """Least time between the first two poses [s]; least step of a tick, in periods, and factor on a period."""
 SAME_RATE = 0.5
@@ -75,7 +75,7 @@ class SenderClock:
 
     def _begin(self) -> None:
         self._count, self._tick, self._mean, self._square, self._noise = 0, 0.0, 0.0, 0.0, 0.0
-        self._missing, self._spare = 0.0, 0
+        self._missing, self._gaps, self._spare = 0.0, 0.0, 0
         self._last: deque[tuple[float, float, Array]] = deque(maxlen=4)
         self.period = 0.0
 
@@ -125,12 +125,13 @@ class SenderClock:
         self._mean += share * (min(max(late, -self.period), self.period) - self._mean)
         self._square += share * (cut * cut - self._square)
         self._missing += SLOW * (min(max(steps - 1, -MOST_LOST), MOST_LOST) - self._missing)
+        self._gaps += SLOW * (min(max(steps - 1, -1), 1) - self._gaps)
         self._spare = max(self._spare + steps - 1, 0) if steps != 1 or late < -BURST * self.period else 0
         if abs(self._mean) > ASTRAY * self.period:
             self._count, self._mean = RESTART, 0.0
-        elif self._missing > MISSING:
-            self.period *= 1.0 + self._missing
-            self._missing, self._spare, self._count = 0.0, 0, RESTART
+        elif self._gaps > GAPS:
+            self.period *= 1.0 + self._missing / self._gaps
+            self._missing, self._gaps, self._spare, self._count = 0.0, 0.0, 0, RESTART
 
     def _steps(self, time: float, place: Array) -> int:
         """Number of ticks since the last pose that explains time and place best.

@@ -14,6 +14,7 @@ from robot_dynamics.dynamics.compiled import compile_dynamics
 from robot_dynamics.model.chain import ChainJoint, JointKind, KinematicChain
 from robot_dynamics.spatial import Array, pose
 
+_LICENCE = "<!-- SPDX-License-Identifier: Apache-2.0 -->\n"
 LEAST = "1e-9"
 """Smallest mass and inertia that MuJoCo gets [kg, kg·m²]."""
 STICTION = 1e-5
@@ -69,7 +70,7 @@ def mjcf(name: str, robots: Sequence[Simulated], rate: float) -> str | None:
         for joint in robot.chain.joints:
             _add_drive(robot, joint, actuators, equalities)
     ElementTree.indent(model)
-    return ElementTree.tostring(model, encoding="unicode") + "\n"
+    return f"{_LICENCE}{ElementTree.tostring(model, encoding='unicode')}\n"
 
 
 def weights(robot: Simulated, position: Sequence[float]) -> dict[str, float]:

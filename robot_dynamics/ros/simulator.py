@@ -233,13 +233,14 @@ class Simulator(Node):
             self._accept(motion, effort)
 
     def _read(self, message: JointState, field: str) -> Array | None:
-        """(n,) values of a command; of several controllers, each with its joints, once all have sent theirs.
+        """(n,) values of a command; where several controllers send, each for its joints, once all have.
 
         Raises:
             StateError: see :class:`JointOrder`.
         """
         names = set(message.name)
-        if not names or not names < set(self._order.joint_names):
+        partial = bool(names) and names < set(self._order.joint_names)
+        if not partial or self.count_publishers(self._commands.topic_name) < 2:
             return self._order.read_command(message, field)
         self._order.read_part(message, field, self._parts)
         if np.isnan(self._parts).any():

@@ -98,6 +98,8 @@ class Peer:
     Whether it reaches this host only must be the same for all of a process, for Fast DDS asks but once.
     """
 
+    patience = PATIENCE
+
     def __init__(self, name: str = "peer", this_host_only: bool = True) -> None:
         import rclpy
         from rclpy.executors import SingleThreadedExecutor
@@ -110,7 +112,6 @@ class Peer:
         self.executor = SingleThreadedExecutor(context=self.context)
         self.executor.add_node(self.node)
         self.processes: list[NodeProcess] = []
-        self.patience = PATIENCE
 
     def close(self) -> None:
         """Leave the ROS graph."""

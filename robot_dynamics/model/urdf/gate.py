@@ -86,7 +86,7 @@ def read_source(source: str | bytes | os.PathLike[str]) -> Source:
         found = _read_file(source)
     else:
         raise WrongTypeError(
-            f"a robot description is a path, or XML as str or bytes, not {type(source).__name__}"
+            f"a robot description must be a path, or XML as str or bytes, not {type(source).__name__}"
         )
     if len(found.data) > MAX_BYTES:
         raise ModelError(f"{found.label}: larger than the {MAX_BYTES // 2**20} MiB that a URDF may have")
