@@ -294,6 +294,7 @@ def test_bad_input_is_refused_by_name():
         observer.update(0.001, q, q, np.array([0, 0, np.inf, 0, 0, 0]))
 
 
+@pytest.mark.long
 def test_an_arm_that_yields_to_a_contact_can_be_pushed_away_until_the_reset():
     """The spring of joint_stiffness, by the static balance; the reset then holds the arm where it is."""
     soft = {"joint_stiffness": (60.0,), "joint_error_clip": (1.0,), "kp": (900.0,), "kv": (60.0,)}

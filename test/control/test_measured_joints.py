@@ -65,6 +65,7 @@ def test_the_joints_that_act_on_a_chain_are_measured():
         rd.load_urdf(TWO_ARMS, tips="all", measured_joints="all")
 
 
+@pytest.mark.long
 def test_efforts_are_those_of_the_whole_robot(right):
     random = np.random.default_rng(3)
     left = chain("left_hand", RIGHT)
@@ -185,6 +186,7 @@ def simulate(controllers, goals, given):
     return worst, error
 
 
+@pytest.mark.long
 def test_an_arm_on_a_torso_that_another_controller_turns_follows_its_path(right):
     goals = np.array([1.1, -0.2, 0.3, 0.5, -0.4])
     left = chain("left_hand", RIGHT)

@@ -133,6 +133,7 @@ def test_an_arm_at_rest_tells_too_little():
         Carrying("ur5", reach=0.0, mass=1.0, center=(0.0, 0.0, 0.1)).estimate()
 
 
+@pytest.mark.long
 def test_nothing_and_a_push_are_no_payload():
     with pytest.raises(StateError, match=r"nothing beyond 0\.02 kg"):
         Carrying("ur5").estimate()

@@ -51,6 +51,7 @@ def test_a_blocked_arm_stops_and_its_release_moves_nothing():
     np.testing.assert_allclose(loop.plant.position, READY, atol=1e-3)
 
 
+@pytest.mark.long
 def test_a_leg_that_jams_stops_the_platform_which_goes_on_by_reset_and_unpark():
     """A leg jammed: tilt of 10.4 degrees, legs at 100 % force, no message; freed, 0.75 of its speed limit."""
     loop = PlatformLoop()
@@ -223,6 +224,7 @@ def test_a_reset_of_the_simulation_a_pause_and_a_step_trip_nothing():
     assert loop.trip is None and loop.phases[-1] is Phase.HOLDING
 
 
+@pytest.mark.long
 def test_faults_before_a_reset_of_the_simulation_are_as_long_ago_as_they_were():
     loop, place = ArmLoop("ur5", READY), np.array(READY)
 
@@ -392,6 +394,7 @@ def test_legal_motion_with_twenty_percent_more_mass_and_noise_trips_nothing(robo
     assert loop.trip is None, loop.line
 
 
+@pytest.mark.long
 def test_legal_motion_of_a_platform_with_a_load_and_noise_trips_nothing():
     mapping = yaml.safe_load(resource("config/stewart_demo.yaml").read_text(encoding="utf-8"))
     draw = np.random.default_rng(5)

@@ -39,6 +39,7 @@ def launch_file(folder):
     return names
 
 
+@pytest.mark.long
 def test_the_mujoco_model_is_that_of_the_description_and_is_held_before_activation(folder):
     mujoco = pytest.importorskip("mujoco", reason="mujoco is not installed")
     pin = pytest.importorskip("pinocchio", reason="pinocchio is the oracle")

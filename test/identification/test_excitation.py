@@ -161,6 +161,7 @@ def test_the_spare_payload_just_fits_wherever_its_centre_is(moved):
     assert max(largest_share(beside, place) for place in directions) == pytest.approx(1.0, abs=0.05)
 
 
+@pytest.mark.long
 def test_the_file_says_what_will_be_told_and_what_will_not(moved):
     _, path, _ = moved
     text = path.read_text(encoding="utf-8")

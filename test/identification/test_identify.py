@@ -57,6 +57,7 @@ def test_a_robot_30_percent_off_its_description_is_found(puma, found):
     assert summary["friction"]["friction"] == pytest.approx([2.0] * 6, abs=0.05)
 
 
+@pytest.mark.long
 def test_friction_that_is_plain_stays_plain(found):
     assert set(found[1].summary()["friction"]) == {"rotor_inertia", "damping", "friction"}
 

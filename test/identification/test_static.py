@@ -101,6 +101,7 @@ def test_planned_poses_tell_a_payload_in_spite_of_static_friction(chain, tmp_pat
     assert "--poses 2: must be 3 to 50" in capsys.readouterr().err
 
 
+@pytest.mark.long
 def test_static_on_the_command_line(chain, tmp_path, capsys):
     pytest.importorskip("matplotlib", reason="matplotlib is not installed")
     write_table(tmp_path / "run.csv", resting(chain, (1.0, -1.0), 9))

@@ -75,6 +75,7 @@ def test_the_delay_of_the_efforts_is_found_and_taken_off(lag, scara, true):
     assert unseen_error(found, scara, true) < 3e-3
 
 
+@pytest.mark.long
 def test_saturated_efforts_are_left_out(scara, true, log):
     limit = 0.7 * np.abs(log.effort[:, 0]).max()
     effort = log.effort.copy()
