@@ -2,17 +2,17 @@
 
 The effort that overcomes friction at the velocity v is
 
-    D v + s(h) (F + (F_s − F) exp(−(v / v_S)²) + μ |L|) + O s(h)².
+    D v + s(h) (F + (F_s − F) exp(−|v| / v_S) + μ |L|) + O s(h)².
 
 The first term is viscous. L is the load, the effort of the links' inverse dynamics that the gear passes on:
 friction of gears grows with it (Hamon, Gautier, Garrec, "New dry friction model with load- and
 velocity-dependence and dynamic identification of multi-dof robots", ICRA 2011).
 
-Coulomb friction goes from F_s at the onset of motion to F along a Gaussian (Armstrong-Hélouvry, Dupont,
-Canudas de Wit, "A survey of models, analysis tools and compensation methods for the control of machines with
-friction", Automatica 30 (1994) 1083-1138). It is larger in one direction than in the other. In many gears F_s
-is the smaller one: friction builds up over the first part of a motion. As D, F, F_s, μ ≥ 0 and
-|O| ≤ min(F, F_s), friction never drives a joint.
+Coulomb friction goes from F_s at the onset of motion to F (Tustin, "The effects of
+backlash and of speed-dependent friction on the stability of closed-cycle control systems", J. IEE 94 (1947)
+143-151). It is larger in one direction than in the other. In many gears F_s is the smaller one: friction
+grows less than in proportion to speed. As D, F, F_s, μ ≥ 0 and |O| ≤ min(F, F_s), friction
+never drives a joint.
 
 s is the sign of the heading h, which is v except where a control law overcomes friction in advance:
 s = c (3 − c²) / 2 with c = h / v_s between −1 and 1 and constant beyond, so its slope is continuous.
@@ -245,13 +245,13 @@ def _within_one(x: Scalar) -> Scalar:
 
 
 def _faded(drop: Scalar, velocity: Scalar, scale: Scalar) -> Scalar:
-    """``drop`` · exp(−(velocity / ``scale``)²)."""
+    """``drop`` · exp(−|velocity| / ``scale``)."""
     if hasattr(drop, "is_zero"):
         assert drop.is_zero, "programs have plain friction alone"
         return 0.0
     if hasattr(drop, "faded"):
         return drop.faded(velocity, scale)
-    return drop * np.exp(-((velocity / scale) ** 2))
+    return drop * np.exp(-np.abs(velocity) / scale)
 
 
 def _smaller(a: Scalar, b: Scalar) -> Scalar:

@@ -52,9 +52,8 @@ class CText:
         return self._new(f"{self.text} > 1.0 ? 1.0 : {self.text} < -1.0 ? -1.0 : {self.text}")
 
     def faded(self, velocity: CText, scale: CText) -> CText:
-        """This · exp(−(velocity / scale)²); the function is not called for zero."""
-        share = velocity / scale
-        fading = f"{self.text} * exp(-({share.text} * {share.text}))"
+        """This · exp(−|velocity| / scale); the function is not called for zero."""
+        fading = f"{self.text} * exp(-fabs({velocity.text}) / {scale.text})"
         return self._new(f"{self.text} != 0.0 ? {fading} : 0.0")
 
     def smaller(self, other: CText) -> CText:

@@ -18,7 +18,7 @@ DRIVE_COLUMNS = (
 )  # fmt: skip
 """Parameters of each joint's drive, as in `ActuatorParameters`, and the offset of its sensor."""
 NOT_DRY = ("rotor_inertia", "damping", "torque_offset")
-SPEEDS = (0.02, 0.03, 0.04, 0.06, 0.08, 0.11, 0.16, 0.22, 0.32, 0.45, 0.64, 0.9)
+SPEEDS = (0.02, 0.05, 0.1, 0.2, 0.4, 0.8)
 """Stribeck velocities that are tried [rad/s or m/s]."""
 
 
@@ -73,7 +73,7 @@ class DriveSignals:
         sign, square: of the velocity, smooth through standstill, and its square.
         one: ones.
         load: magnitude of the gears' load times the sign.
-        fading: (S, N, n) sign · exp(−(velocity / speed)²) for each of ``speeds``.
+        fading: (S, N, n) sign · exp(−|velocity| / speed) for each of ``speeds``.
         speeds: (S, n) Stribeck velocities.
         coupling: of the motors; see `FrictionLaw`.
     """

@@ -339,7 +339,7 @@ def test_friction_of_every_kind_counts_as_pinocchio_and_the_law_have_it():
     q, qd, qdd = made.spline.at(np.linspace(0.0, made.duration, 5_000))
     load = np.array([pin.rnea(model, data, *state) for state in zip(q, qd, qdd, strict=True)])
     speed, sign = np.abs(qd), np.sign(qd)
-    size = dry + (breakaway - dry) * np.exp(-((speed / decay) ** 2)) + offset * sign + share * np.abs(load)
+    size = dry + (breakaway - dry) * np.exp(-speed / decay) + offset * sign + share * np.abs(load)
     used = np.abs(load + rotor * qdd + damping * qd + sign * size) / limits.effort
     moving = speed > 0.006  # below this the sign of the velocity is smooth
     assert used[moving].max() <= 1.0

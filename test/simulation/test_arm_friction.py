@@ -27,7 +27,7 @@ def test_a_wheel_coasts_as_its_equation_of_motion_says(sign):
     plant.reset([0.0], [2.0 * sign])
 
     def slowing(speed):
-        return -(0.05 * speed + 0.6 + 0.4 * np.exp(-((speed / 0.3) ** 2)) + 0.2 * sign) / 0.5
+        return -(0.05 * speed + 0.6 + 0.4 * np.exp(-speed / 0.3) + 0.2 * sign) / 0.5
 
     speed, step = 2.0, 1e-4
     for _ in range(5000):  # Heun's method

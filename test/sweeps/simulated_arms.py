@@ -47,7 +47,7 @@ class Friction:
         """(N, n) from velocities, accelerations and efforts of the links."""
         slow = np.clip(qd / STICTION, -1.0, 1.0)
         sign = 0.5 * slow * (3.0 - slow**2)
-        size = self.coulomb + (self.static - self.coulomb) * np.exp(-((qd / self.stribeck) ** 2))
+        size = self.coulomb + (self.static - self.coulomb) * np.exp(-np.abs(qd) / self.stribeck)
         size = size + self.asymmetry * sign + self.load * np.abs(load)
         return self.rotor * qdd + self.damping * qd + size * sign
 

@@ -20,16 +20,15 @@ static inline double rd_friction(const double *p, double velocity, double headin
     const double t5 = t2 * t4;
     const double t6 = p[0] * velocity;
     const double t7 = p[2] - p[1];
-    const double t8 = velocity / p[3];
-    const double t9 = t7 != 0.0 ? t7 * exp(-(t8 * t8)) : 0.0;
-    const double t10 = p[1] + t9;
-    const double t11 = p[4] * t5;
-    const double t12 = t10 + t11;
-    const double t13 = fabs(load);
-    const double t14 = p[5] * t13;
-    const double t15 = t12 + t14;
-    const double t16 = t5 * t15;
-    return t6 + t16;
+    const double t8 = t7 != 0.0 ? t7 * exp(-fabs(velocity) / p[3]) : 0.0;
+    const double t9 = p[1] + t8;
+    const double t10 = p[4] * t5;
+    const double t11 = t9 + t10;
+    const double t12 = fabs(load);
+    const double t13 = p[5] * t12;
+    const double t14 = t11 + t13;
+    const double t15 = t5 * t14;
+    return t6 + t15;
 }
 
 /* Not negative where friction drives no joint [N m or N]. */

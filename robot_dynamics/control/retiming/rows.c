@@ -20,14 +20,13 @@
  * slope of its magnitude with the speed. */
 void rd_dry(const double *p, double speed, int sign, double *upper, double *lower, double *slope)
 {
-    const double drop = p[2] - p[1], share = speed / p[3];
-    const double fading = drop != 0.0 ? drop * exp(-share * share) : 0.0;
+    const double drop = p[2] - p[1], fading = drop != 0.0 ? drop * exp(-speed / p[3]) : 0.0;
     const double size = p[1] + fading + (sign > 0 ? p[4] : -p[4]);
     /* A little less help from friction than there is: the speed is not known exactly. */
     const double along = speed < RD_SLOW ? rd_direction(0.95 * speed) : 1.0;
     *upper = sign > 0 ? size : -along * size;
     *lower = sign > 0 ? along * size : -size;
-    *slope = -2.0 * share / p[3] * fading;
+    *slope = drop != 0.0 ? -fading / p[3] : 0.0;
 }
 
 static int rd_has_friction(const double *p)
