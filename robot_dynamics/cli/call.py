@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import argparse
 
-from robot_dynamics.cli.chain_source import number_within
 from robot_dynamics.cli.needs import need
+from robot_dynamics.cli.set import add_robot_arguments, robot_namespace
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -13,18 +13,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "service", help="such as hold, reset_fault, park, unpark, emergency_stop or estimate_payload"
     )
-    robots = parser.add_mutually_exclusive_group()
-    robots.add_argument(
-        "--namespace", help="namespace of the robot's nodes; needed where there are several robots"
-    )
-    robots.add_argument("--all", action="store_true", help="call the service at every robot")
-    parser.add_argument(
-        "--patience",
-        type=number_within(0.0, 3600.0),
-        default=5.0,
-        metavar="SECONDS",
-        help="longest search for a node [s] (default: %(default)s)",
-    )
+    add_robot_arguments(parser, "call the service at every robot")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -32,9 +21,8 @@ def run(arguments: argparse.Namespace) -> int:
     need("call", "rclpy")
     from robot_dynamics.ros.models.set_all_nodes import call_all_nodes
 
-    given = "/" if arguments.all else arguments.namespace
-    namespace = None if given is None else "/" + given.strip("/")
-    answers = call_all_nodes(arguments.service.removeprefix("~/"), namespace, arguments.patience)
+    service, namespace = arguments.service.removeprefix("~/"), robot_namespace(arguments)
+    answers = call_all_nodes(service, namespace, arguments.patience)
     for owner, answer in answers.items():
         print(f"{owner}: {'' if answer.success else 'refused: '}{answer.message or 'done'}")
     return 0 if all(answer.success for answer in answers.values()) else 1

@@ -28,16 +28,21 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="FILE.yaml",
         help="parameter file with what the robot's nodes report afterwards, for --params-file",
     )
-    robots = parser.add_mutually_exclusive_group()
-    robots.add_argument(
-        "--namespace", help="namespace of the robot's nodes; needed where there are several robots"
-    )
-    robots.add_argument("--all", action="store_true", help="set the parameters of every robot")
     parser.add_argument(
         "--simulator",
         action="store_true",
         help="set the simulator's own too: without, what the arm really carries stays as it is",
     )
+    add_robot_arguments(parser, "set the parameters of every robot")
+
+
+def add_robot_arguments(parser: argparse.ArgumentParser, every: str) -> None:
+    """Declare which robot's nodes are meant and how long to look; ``every`` is the help of --all."""
+    robots = parser.add_mutually_exclusive_group()
+    robots.add_argument(
+        "--namespace", help="namespace of the robot's nodes; needed where there are several robots"
+    )
+    robots.add_argument("--all", action="store_true", help=every)
     parser.add_argument(
         "--patience",
         type=number_within(0.0, 3600.0),
@@ -45,6 +50,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="SECONDS",
         help="longest search for a node [s] (default: %(default)s)",
     )
+
+
+def robot_namespace(arguments: argparse.Namespace) -> str | None:
+    """Namespace of the robot's nodes; None: of the only robot that there is."""
+    given = "/" if arguments.all else arguments.namespace
+    return None if given is None else "/" + given.strip("/")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -57,10 +68,12 @@ def run(arguments: argparse.Namespace) -> int:
     from robot_dynamics.ros.models.set_all_nodes import set_all_nodes
 
     wanted = dict(_assignment(text) for text in arguments.values)
-    given = "/" if arguments.all else arguments.namespace
-    namespace = None if given is None else "/" + given.strip("/")
     done = set_all_nodes(
-        wanted, namespace, arguments.simulator, arguments.patience, arguments.save is not None
+        wanted,
+        robot_namespace(arguments),
+        arguments.simulator,
+        arguments.patience,
+        arguments.save is not None,
     )
     for owner, names in done.names.items():
         print(f"{owner}: {', '.join(f'{name} {wanted[name]}' for name in names)}")

@@ -2,6 +2,7 @@
 
 import math
 import re
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
@@ -17,6 +18,24 @@ from robot_dynamics.ros.support import qos
 pytestmark = [pytest.mark.ros, pytest.mark.long]
 COMMON = {"robot_description": TWO_LINKS, "lockstep": True}
 LOAD = {"payload_mass": 0.5, "payload_center": [0.2, 0.0, 0.03]}
+
+
+@contextmanager
+def estimating(**parameters):
+    """Node, peer, publisher of trajectories, results and commands, while a simulated arm carries a load."""
+    gains = {"max_effort": [40.0, 20.0], "kp": [400.0], "kv": [40.0]}
+    guards = {"start_motion": -1.0, "max_following_error": [0.5]}
+    start = {"initial_joints": NAMES, "initial_positions": [0.0, 0.0], "rate": 250.0}
+    with (
+        NodeProcess(NODE, {**COMMON, **gains, **guards, **parameters}) as controller,
+        NodeProcess("simulator", {**COMMON, **start, **LOAD}) as simulator,
+        peer_with(controller, simulator) as peer,
+    ):
+        results = peer.subscribe(InertiaStamped, f"{NODE}/payload_estimate", qos.COMMAND)
+        send = peer.publisher(JointTrajectory, f"{NODE}/joint_trajectory", qos.TRAJECTORY)
+        commands = peer.subscribe(JointState, "joint_command", qos.LOCKSTEP)
+        peer.wait_until(lambda: commands, "nothing is controlled")
+        yield controller, peer, send, results, commands
 
 
 def swing():
@@ -36,24 +55,8 @@ def stamp(message):
 
 
 def test_a_payload_is_estimated_in_motion_and_applied():
-    gains = {
-        "max_effort": [40.0, 20.0],
-        "kp": [400.0],
-        "kv": [40.0],
-        "start_motion": -1.0,
-        "max_following_error": [0.5],
-    }
-    estimation = {"payload_estimate_time": 3.0, "apply_payload": True}
-    start = {"initial_joints": NAMES, "initial_positions": [0.0, 0.0], "rate": 250.0}
-    with (
-        NodeProcess(NODE, {**COMMON, **gains, **estimation}) as controller,
-        NodeProcess("simulator", {**COMMON, **start, **LOAD}) as simulator,
-        peer_with(controller, simulator) as peer,
-    ):
-        results = peer.subscribe(InertiaStamped, f"{NODE}/payload_estimate", qos.COMMAND)
-        send = peer.publisher(JointTrajectory, f"{NODE}/joint_trajectory", qos.TRAJECTORY)
-        commands = peer.subscribe(JointState, "joint_command", qos.LOCKSTEP)
-        peer.wait_until(lambda: commands, "nothing is controlled")
+    with estimating(payload_estimate_time=3.0, apply_payload=True) as scene:
+        controller, peer, send, results, commands = scene
 
         def asked():
             return peer.call(Trigger, f"{NODE}/estimate_payload", Trigger.Request())
@@ -79,19 +82,8 @@ def test_a_payload_is_estimated_in_motion_and_applied():
 
 def test_a_payload_is_estimated_at_rest_from_poses_that_are_approached_from_both_sides():
     """Each goal is a rest; the joints come to it from both sides in turns."""
-    gains = {"max_effort": [40.0, 20.0], "kp": [400.0], "kv": [40.0], "max_following_error": [0.5]}
-    start = {"initial_joints": NAMES, "initial_positions": [0.0, 0.0], "rate": 250.0}
-    with (
-        NodeProcess(
-            NODE, {**COMMON, **gains, "payload_estimate_rests": 8, "start_motion": -1.0}
-        ) as controller,
-        NodeProcess("simulator", {**COMMON, **start, **LOAD}) as simulator,
-        peer_with(controller, simulator) as peer,
-    ):
-        results = peer.subscribe(InertiaStamped, f"{NODE}/payload_estimate", qos.COMMAND)
-        send = peer.publisher(JointTrajectory, f"{NODE}/joint_trajectory", qos.TRAJECTORY)
-        commands = peer.subscribe(JointState, "joint_command", qos.LOCKSTEP)
-        peer.wait_until(lambda: commands, "nothing is controlled")
+    with estimating(payload_estimate_rests=8) as scene:
+        _, peer, send, results, _ = scene
         answer = peer.call(Trigger, f"{NODE}/estimate_payload", Trigger.Request())
         assert "rest 8 times" in answer.message
         message = JointTrajectory(joint_names=NAMES)

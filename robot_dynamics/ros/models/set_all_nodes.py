@@ -111,8 +111,7 @@ def call_all_nodes(service: str, namespace: str | None, patience: float) -> dict
         below = (namespace or "/").rstrip("/") + "/"
         found: list[str] = []
         known: set[str] = set()
-        heard = time.monotonic()
-        deadline = heard + patience
+        deadline = time.monotonic() + patience
         while time.monotonic() < deadline:
             triggers = {
                 name
