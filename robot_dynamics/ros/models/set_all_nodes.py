@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from array import array
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
@@ -87,8 +87,7 @@ def set_all_nodes(
             raise RobotDynamicsError(
                 f"no node below {below} has {absent}, or none was found in {patience:g} s{hint}"
             )
-        spaces = {owner.rpartition("/")[0] or "/" for owner in found}
-        _check_alone(spaces, namespace, ", ".join(wanted or names))
+        _check_alone(found, namespace, ", ".join(wanted or names))
         before = caller.set_all(having, wanted) if wanted else {}
         return LiveSetting(
             having, before, {owner: caller.everything(owner) for owner in found} if report else {}
@@ -130,13 +129,14 @@ def call_all_nodes(service: str, namespace: str | None, patience: float) -> dict
                 f"no node below {below} has the service {service}, looked for {patience:g} s{hint}"
             )
         owners = [name.rpartition("/")[0] for name in found]
-        _check_alone({owner.rpartition("/")[0] or "/" for owner in owners}, namespace, service)
+        _check_alone(owners, namespace, service)
         caller = _Caller(node, executor)
         return {owner: caller.call(Trigger, f"{owner}/{service}", Trigger.Request()) for owner in owners}
 
 
-def _check_alone(spaces: Collection[str], namespace: str | None, what: str) -> None:
-    """Refuse to choose among several robots."""
+def _check_alone(owners: Iterable[str], namespace: str | None, what: str) -> None:
+    """Refuse to choose among several robots, where nodes of several have it."""
+    spaces = {owner.rpartition("/")[0] or "/" for owner in owners}
     if namespace is None and len(spaces) > 1:
         raise RobotDynamicsError(
             f"there are several robots: nodes in {', '.join(sorted(spaces))} have {what};"

@@ -284,7 +284,8 @@ const rd_given_state *rd_host_read(rd_host *host, const uint8_t *bytes, size_t s
         return NULL;
     }
     const int moves = state.velocity && rd_cdr_pick(state.velocity, messages->places, n, messages->velocity);
-    const int pushes = state.effort && rd_cdr_pick(state.effort, messages->places, n, messages->effort);
+    const int pushes = session->core->settings->measured && state.effort
+        && rd_cdr_pick(state.effort, messages->places, n, messages->effort);
     host->given = (rd_given_state){
         .session = session,
         .stamp = stamp_of(host, &state),

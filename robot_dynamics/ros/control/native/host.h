@@ -43,9 +43,10 @@ typedef struct {
     int64_t hung;                 /* the loop hangs since, steady [ns]; 0: it does not */
 } rd_host_status;
 
-/* Messages of n joints and m measured ones, which only states have; names without their zeros in `text`. The stamped command has positions and velocities, too: with
- * an offset (n) and efforts as command the measured ones, plus the offset; else those of the reference, for drives with a
- * loop of their own. The unstamped command has what the actuators take. NULL without memory. */
+/* Messages of n joints and m measured ones, which only states have; names without their zeros in `text`. The stamped
+ * command has positions and velocities, too: with an offset (n) and efforts as command the measured ones, plus the offset;
+ * else those of the reference, for drives with a loop of their own. The unstamped command has what the actuators take.
+ * NULL without memory. */
 rd_messages *rd_messages_new(uint32_t n, uint32_t m, const uint32_t *lengths, const char *text, const double *offset);
 void rd_messages_free(rd_messages *messages);
 
