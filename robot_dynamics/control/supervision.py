@@ -14,8 +14,8 @@ from robot_dynamics.spatial import Array
 
 RULES = enumerators("rd_rule")
 """Rules of supervision and the quantity that each watches, in the order of the core's enumeration."""
-OBSERVE = "observe"
-"""Value of the parameter ``supervision`` with which rules of trajectories and errors only warn."""
+ENFORCE, OBSERVE = "enforce", "observe"
+"""Values of the parameter ``supervision``; with the second, rules of trajectories and errors only warn."""
 OFF = -1.0
 """Value of a rule's parameter that switches it off; 0 derives its threshold."""
 SPEED_SHARE = 1.2
@@ -113,10 +113,10 @@ class SupervisionParameters:
     """Thresholds of the rules: 0 derives one, -1 switches the rule off."""
 
     supervision: str = parameter(
-        "enforce",
+        ENFORCE,
         "enforce ends in a protective stop; observe, for commissioning, only warns where a trajectory or an"
         " error breaks a rule, until the next deactivation",
-        choices=["enforce", OBSERVE],
+        choices=[ENFORCE, OBSERVE],
     )
     max_following_error: tuple[float, ...] = parameter(
         (0.0,),

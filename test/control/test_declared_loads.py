@@ -171,3 +171,18 @@ def test_other_gains_in_a_protective_stop_keep_what_it_carries():
     begun = rig.time
     rig.run(0.3)
     assert rig.control.latched and rig.share_of_speed(begun) < 0.2
+
+
+def test_an_estimate_that_is_switched_off_keeps_what_the_gains_alone_do_not_hold():
+    """A find of the search: without ki the wrist fell under an unknown payload at 1.16 of its limit."""
+    rig = ArmRig("puma560", plant={"payload_mass": 0.85})
+    rig.run(0.7)
+    assert rig.control.latched
+    rig.control.reset_fault()
+    rig.cycle(50)
+    begun, place = rig.time, rig.plant.position
+    rig.control.parameters = replace(rig.control.parameters, ki=-1.0)
+    rig.run(0.1)
+    assert np.abs(rig.plant.position - place).max() < 0.03
+    rig.run(0.9)
+    assert rig.share_of_speed(begun) < 0.5

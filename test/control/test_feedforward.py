@@ -395,3 +395,17 @@ def test_limits_that_do_not_carry_the_arm_are_refused_and_those_before_stay():
     with pytest.raises(ParameterError, match=r"needs .* to hold the arm at rest here, but its limit is"):
         made.check(settings(max_effort=(1e-300,)))
     assert made.effort_limits.tolist() == [2.0 * WEIGHT]
+
+
+def test_a_load_that_efforts_cannot_carry_is_refused_and_the_efforts_stay():
+    """Declared at the node, 500 kg took the efforts of five of six joints to their limits."""
+
+    class Loaded(Pendulum):
+        def inverse_dynamics(self, q, qd, qdd):
+            return 500.0 * super().inverse_dynamics(q, qd, qdd)
+
+    made = feeder(limit=2.0 * WEIGHT)
+    before = [made.effort(time) for time in (0.0, 0.001)][-1]
+    with pytest.raises(ParameterError, match=r"needs .* to hold the arm at rest here, but its limit is"):
+        made.change_model(Loaded())
+    np.testing.assert_allclose(made.effort(2.0), before, rtol=1e-12)

@@ -39,8 +39,10 @@ def test_configure_needs_a_usable_description_and_says_what_is_wrong_with_it():
         assert lifecycle.state == "active"
         robot = Robot(peer)
         robot.hold_at(PLACE)
+        assert peer.set_parameter(NODE, "supervision", "observe").successful
         assert lifecycle.change(lifecycle.DEACTIVATE)
         peer.wait_until(lambda: robot.faded, "deactivate does not end in zero effort")
+        node.wait_for_output("supervision was 'observe' until now; it is 'enforce' again")
         assert lifecycle.state == "inactive"
         assert "Traceback" not in node.output
 

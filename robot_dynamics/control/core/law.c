@@ -8,6 +8,7 @@
 static const double ESTIMATE_GAP = 0.05;   /* between two states; over a longer one nothing is integrated [s] */
 static const double LOAD_FADE = 0.1;       /* time constant of a load that drives its joint away [s] */
 static const double AT_REST = 0.02;         /* slower, a joint stands [rad/s or m/s] */
+static const double HOLDS_ALONE = 0.5;      /* of the following error, that kp may leave of an estimate that is switched off */
 static const double KEEPS_PACE = 0.05;     /* of the velocity limit, that a joint lags behind whose error pulls at a load */
 static const double GUIDED = 0.25;         /* share of the velocity limit that an arm moved by hand may have */
 static const double GUIDED_GAIN = 10.0;    /* of its braking, at least [1/s] */
@@ -307,10 +308,13 @@ static void restore_load(rd_core *core)
     rd_copy(core->disturbance, core->undisturbed, core->n);
 }
 
-static int carries(const rd_settings *s, int j)
+/* Whether a joint goes on to carry an estimated acceleration. An estimate that is switched off keeps what kp alone would
+ * hold too far from the reference. */
+static int carries(const rd_settings *s, int j, double estimate)
 {
     const unsigned carrying = 1U << RD_COMPUTED_TORQUE | s->machine->yielding | s->machine->held_to_run;
-    return s->ki[j] > 0.0 && carrying >> s->mode & 1U;
+    const int needed = fabs(estimate) > HOLDS_ALONE * s->kp[j] * doubted(s, j);
+    return (s->ki[j] > 0.0 || needed) && carrying >> s->mode & 1U;
 }
 
 /* The estimate after a change of law or model. What a new model carries of it is taken from it, so that a load that has
@@ -335,7 +339,7 @@ static void keep_load(rd_core *core, const rd_settings *before)
         const double most = fmax(s->kp[j] * doubted(s, j), fed_back ? fabs(z[j]) : 0.0);
         const double least = fed_back ? fmax(-most, fmin(0.0, z[j])) : -most;
         const double greatest = fed_back ? fmin(most, fmax(0.0, z[j])) : most;
-        z[j] = kept && carries(s, j) ? fmin(fmax(found[j], least), greatest) : 0.0;
+        z[j] = kept && carries(s, j, found[j]) ? fmin(fmax(found[j], least), greatest) : 0.0;
     }
     rd_copy(core->undisturbed, z, core->n);
 }

@@ -9,10 +9,12 @@ from typing import Any, Generic, Protocol
 
 import numpy as np
 from rclpy.lifecycle import LifecycleNode
+from rclpy.parameter import Parameter
 from std_srvs.srv import Trigger
 
 from robot_dynamics.control.core.controller import CoreController
 from robot_dynamics.control.protocol import FollowedTrajectory, Phase
+from robot_dynamics.control.supervision import ENFORCE, OBSERVE
 from robot_dynamics.errors import ParameterError, short
 from robot_dynamics.parameters import parameter, validate
 from robot_dynamics.ros.control.command_publisher import CommandTopics
@@ -213,7 +215,12 @@ class ControllerNode(Generic[C]):
         """Stop sending efforts, in the declared way."""
         if lost := self.active_trajectory.dropped():
             self._node.get_logger().warning(f"deactivated{lost}")
+        controlled = self.loop.active
         self.loop.halt()
+        controller = self.loop.controller
+        if controlled and controller is not None and controller.parameters.supervision == OBSERVE:
+            self._node.get_logger().warning(f"supervision was '{OBSERVE}' until now; it is '{ENFORCE}' again")
+            self._node.set_parameters([Parameter("supervision", value=ENFORCE)])
 
     def hold(self) -> str:
         """Hold where the machine is; returns what that drops, for the log."""
