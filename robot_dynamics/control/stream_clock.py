@@ -44,6 +44,32 @@ LEAST_NOISE = 1e-5
 PREFERRED, MOST_PREFERRED = 1.5, 4.5
 """Factor by which one reading of the times is smoother when it replaces the other; its most for one pose."""
 
+DRIFT = 2e-4
+"""Rate at which two clocks move apart, at most."""
+STEPPED, NOTICED = 0.02, 1.0
+"""Excess of all delays by which a clock has been set, after so long [s]."""
+
+
+class LeastDelay:
+    """Difference of two clocks by messages from one to the other: the least one lately.
+
+    A busy computer only lengthens ways. So the least of the differences is that of the clocks and of the
+    shortest way, and it does not move with the load.
+    """
+
+    def __init__(self) -> None:
+        self._least, self._at, self._near = math.inf, 0.0, 0.0
+
+    def note(self, difference: float, now: float) -> float:
+        """Take the difference [s] of a message at ``now`` [s]; returns the least one."""
+        least = self._least + DRIFT * max(now - self._at, 0.0)
+        if difference < least + STEPPED:
+            self._near = now
+        elif now - self._near > NOTICED:
+            least = difference
+        self._least, self._at = min(difference, least), now
+        return self._least
+
 
 class SenderClock:
     """Estimates when a sender with a constant rate has meant its poses.

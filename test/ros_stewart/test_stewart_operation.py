@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import subprocess
 import sys
-from collections import deque
 from types import SimpleNamespace
 
 import numpy as np
@@ -19,6 +18,7 @@ from std_msgs.msg import Bool
 from std_srvs.srv import Trigger
 
 from robot_dynamics.control.stewart.platform_model import loaded
+from robot_dynamics.control.stream_clock import LeastDelay
 from robot_dynamics.model.chain import RigidBody
 from robot_dynamics.ros.control.operation import PlatformOperation
 from robot_dynamics.ros.support import processes, qos
@@ -88,13 +88,17 @@ def test_services_streams_payload_and_brakes(loop):
 
 
 def test_a_pose_without_a_stamp_counts_without_the_scatter_of_its_way():
-    """The sender's clock is 5 s behind; ways take 1 ms, now and then 8 ms more."""
-    operation = SimpleNamespace(_delays=deque())
-    late = [8_000_000 if k % 4 == 3 else 0 for k in range(20)]
-    for k, more in enumerate(late):
+    """The sender's clock is 5 s behind, and set once; ways take 1 ms, most of them up to 8 ms more."""
+    operation = SimpleNamespace(_delay=LeastDelay())
+    behind, errors = 5_000_000_000, []
+    for k in range(300):
         sent = 1_000_000_000 + 20_000_000 * k
-        info = {"source_timestamp": sent, "received_timestamp": sent + 5_001_000_000 + more}
-        assert PlatformOperation._punctual(operation, info) == sent + 5_001_000_000
+        if k == 150:
+            behind += 300_000_000
+        more = 0 if k % 8 == 0 else 8_000_000 * (k % 5) // 4
+        info = {"source_timestamp": sent, "received_timestamp": sent + behind + 1_000_000 + more}
+        errors.append(abs(PlatformOperation._punctual(operation, info) - sent - behind - 1_000_000))
+    assert max(errors[:150] + errors[210:]) < 50_000
     assert PlatformOperation._punctual(operation, {"received_timestamp": 7}) == 7
     assert PlatformOperation._punctual(operation, {}) == 0
 

@@ -1,15 +1,16 @@
 """Longest silences of a platform over each transport of Fast DDS while other processes join and die.
 
     make sweep NAME=transports                          about six minutes over each transport
-    make sweep NAME=transports SWEEP="--seconds 3600 --relay --rate 40 --pause 4"
+    make sweep NAME=transports SWEEP="--seconds 3600 --alone 3600 --relay --rate 100 --pause 2"
 
 Simulator and controller of a platform run by the wall clock, at 500 Hz where nothing else is said. Plain
 rclpy nodes without a profile join: first one after another, ended by SIGINT; then several at once, killed by
 SIGKILL at random ages. At last a process takes the lock of a client's new port in shared memory, and dies
 with it. An observer over the same transport writes down every joint state and every command. Simulator,
 controller and observer have a real-time priority where the system allows it. A silence counts without the
-time for which they waited for a processor. With --relay a sender of states and a relay without physics and
-control, which cost a tenth, take the places of simulator and controller.
+time for which they waited for a processor. A silence of states is printed with the time between the stamps
+around it: more than a period, and states are missing; else they came late. With --relay a sender of states
+and a relay without physics and control, which cost a tenth, take the places of simulator and controller.
 """
 
 from __future__ import annotations
@@ -259,6 +260,12 @@ def measure(title: str, run: tuple[list[NodeProcess], Record, Waits], action: Ca
         times = [one.at for one in seen if one.topic == topic and began <= one.at <= end]
         gaps = ((b - a, waits.between(a, b)) for a, b in itertools.pairwise(times) if b - a > COUNTED)
         phase.silences[topic] = [gap - wait for gap, wait in gaps if gap - wait > COUNTED]
+        for a, b in itertools.pairwise(one for one in seen if one.topic == topic and began <= one.at <= end):
+            if (gap := b.at - a.at - waits.between(a.at, b.at)) > COUNTED and a.stamp:
+                apart = 1e-9 * (b.stamp - a.stamp)
+                print(
+                    f"    states: {gap:.3f} s at {a.at - began:.0f} s, stamps {apart:.3f} s apart", flush=True
+                )
     return phase
 
 
@@ -268,7 +275,7 @@ def sweep(name: str, options: argparse.Namespace) -> None:
     with tempfile.TemporaryDirectory() as folder:
         with loop(RUNS[name], Path(folder), options) as run:
             for title, action in (
-                ("nobody joins", lambda: time.sleep(20.0) or 0),
+                ("nobody joins", lambda: time.sleep(options.alone) or 0),
                 ("joins", lambda: joins(options.joins)),
                 ("kills", lambda: kills(options.seconds, options.pause)),
                 ("deaths with a lock", lambda: dead_locks(LOCKS)),
@@ -289,6 +296,7 @@ def main() -> int:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--seconds", type=float, default=180.0, help="duration of the kills [s]")
+    parser.add_argument("--alone", type=float, default=20.0, help="time before, for comparison [s]")
     parser.add_argument("--joins", type=int, default=JOINS, help="number of clients that join and leave")
     parser.add_argument("--transports", nargs="+", choices=RUNS, default=list(RUNS))
     parser.add_argument("--relay", action="store_true", help="sender and relay without physics and control")

@@ -8,6 +8,7 @@ import numpy as np
 
 from robot_dynamics.control.smoothing import DELAY, LONGEST_PERIOD
 from robot_dynamics.control.stewart.controller import StewartController
+from robot_dynamics.control.stewart.operating_modes import cause_of_deviation
 from robot_dynamics.control.stewart.parameters import StewartParameters
 from robot_dynamics.control.stewart.recorded import RecordedMotion
 from robot_dynamics.control.stewart.reference_governor import GovernedReference, PoseTarget
@@ -21,6 +22,8 @@ STEP = 0.01
 """Time between two steps of the governor [s]."""
 FREE = 0.05
 """Time for which each step is safe at least, as in the node [s]."""
+BEFORE, BEFORE_STEP = 1.0, 0.02
+"""Time before a deviation in which a limit may have begun it, and step in which it is looked for [s]."""
 LEAD = 1.0
 """Time at the first pose before the motion [s]."""
 
@@ -34,7 +37,7 @@ class StreamedMotion:
         worst: largest distance and angle [m, rad].
         rms: root mean squares of both.
         times: of the largest ones, since the first pose [s].
-        cause: limit of the references that the motion is farthest beyond where it is worst; empty: none.
+        cause: limit behind the largest deviation; empty where that is tolerated.
     """
 
     lag: float
@@ -88,14 +91,16 @@ def as_streamed(
     worst = tuple(int(np.argmax(found[:, k])) for k in (1, 2))
     size = np.max(found[worst[0], 1]), np.max(found[worst[1], 2])
     place = worst[0] if size[0] >= size[1] else worst[1]
-    target = _pose(motion, begin + found[place, 0])
-    wanted = (target.position, target.rotation, target.twist, target.acceleration)
+    before = np.arange(found[place, 0], max(found[place, 0] - BEFORE, 0.0) - 1e-9, -BEFORE_STEP)
+    tolerated = control.parameters.stream_tolerance
+    beyond = size[0] > tolerated[0] or size[1] > tolerated[1]
+    asked = [_pose(motion, begin + since) for since in before.tolist()] if beyond else []
     return StreamedMotion(
         lag,
         (float(size[0]), float(size[1])),
         (float(np.sqrt((found[:, 1] ** 2).mean())), float(np.sqrt((found[:, 2] ** 2).mean()))),
         (float(found[worst[0], 0]), float(found[worst[1], 0])),
-        governor.envelope.cause(wanted, governor.pace),
+        cause_of_deviation(governor, asked) if asked else "",
     )
 
 

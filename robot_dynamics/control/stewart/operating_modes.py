@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import enum
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -35,6 +36,8 @@ FULL_ACCELERATION = 0.05
 """Time in which a stream without a declared jerk reaches the maximum acceleration [s]."""
 STREAM_QUICKNESS = 0.02
 """Time constant of the approach to a stream's twist [s]."""
+STREAM_RAMP = 0.005
+"""Time in which the acceleration of a stream's reference changes, which keeps forces from stepping [s]."""
 PROTECTING_PATIENCE = 1.0
 """Time after which the brakes engage in a protective stop, whether the platform stands or not [s]."""
 RUNNING_ON = (1.5, 0.05)
@@ -183,7 +186,7 @@ class OperatingModes:
         jacobian = leg_geometry(home, home.home_position, home.home_rotation).jacobian
         motion = self._lead(time, start, StreamGoal(poses, parameters.settle_speed, jacobian))
         governor = motion.governor
-        governor.confined, governor.quickness = True, STREAM_QUICKNESS
+        governor.confined, governor.quickness, governor.ramp = True, STREAM_QUICKNESS, STREAM_RAMP
         usual = parameters.max_acceleration / FULL_ACCELERATION
         jerk = parameters.stream_jerk or usual
         parts = np.repeat([1.0, governor.pace.angular_acceleration / governor.pace.acceleration], 3)
@@ -202,7 +205,7 @@ class OperatingModes:
         if found is None or not motion.goal.joined:
             return None
         linear, angular, asked = found
-        return linear, angular, _cause(motion.governor, asked)
+        return linear, angular, cause_of_deviation(motion.governor, asked)
 
     def reachable(self, position: Array, rotation: Array) -> bool:
         """Check whether the platform can rest at a pose within the limits of references."""
@@ -368,13 +371,19 @@ class OperatingModes:
         )
 
 
-def _cause(governor: ReferenceGovernor, asked: PoseTarget) -> str:
-    """Limit behind a deviation from a target: its own, or that of a stop from it."""
-    envelope, pace = governor.envelope, governor.pace
-    if found := envelope.cause((asked.position, asked.rotation, asked.twist, asked.acceleration), pace):
-        return found
-    way, rest = 0.5 * float(pace.stop_time(asked.twist)) * asked.twist, np.zeros(6)
-    end = (asked.position + way[:3], rotated(asked.rotation, way[3:]), rest, rest)
+def cause_of_deviation(governor: ReferenceGovernor, asked: Sequence[PoseTarget]) -> str:
+    """Limit behind a deviation from a target: its own, that of one before it, or that of a stop from it.
+
+    Args:
+        governor: of the references.
+        asked: the target, and earlier ones, the newest first.
+    """
+    envelope, pace, target = governor.envelope, governor.pace, asked[0]
+    for one in asked:
+        if found := envelope.cause((one.position, one.rotation, one.twist, one.acceleration), pace):
+            return found
+    way, rest = 0.5 * float(pace.stop_time(target.twist)) * target.twist, np.zeros(6)
+    end = (target.position + way[:3], rotated(target.rotation, way[3:]), rest, rest)
     found = envelope.cause(end, pace)
     return f"room for a stop before the {found}" if found else "stream_jerk, or a pose that was late"
 

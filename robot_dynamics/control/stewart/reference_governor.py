@@ -8,6 +8,7 @@ stop. Where none of these is safe, the plan that was found safe a step before is
 from __future__ import annotations
 
 import math
+from collections import deque
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Protocol
@@ -26,6 +27,8 @@ SHARES = np.array([0.9, 0.7, 0.5, 0.3])
 """Of the wanted acceleration, the rest being the stop's: tried where the whole is not safe."""
 DETOURS = np.array([0.8, 0.4, 0.0])
 """Shares by which ways bend towards home, for a target behind the edge of the workspace."""
+TRAIL, TRAIL_STEP = 32, 0.03
+"""Number of earlier targets that are kept, and time between two of them [s]."""
 ATTEMPTS = 10
 """Steps in a row that find no way, after which there is none."""
 BRAKING = 0.6
@@ -102,9 +105,10 @@ class GovernedReference:
 
     @staticmethod
     def of(time: float, motion: Motion) -> GovernedReference:
-        """Reference with the pose and twist of a motion."""
+        """Reference with the pose, twist and acceleration of a motion."""
         twist = np.concatenate([motion.linear_velocity, motion.angular_velocity])
-        return GovernedReference(time, motion.position, motion.rotation, twist, np.zeros(6))
+        acceleration = np.concatenate([motion.linear_acceleration, motion.angular_acceleration])
+        return GovernedReference(time, motion.position, motion.rotation, twist, acceleration)
 
     @staticmethod
     def measured(time: float, pose: MeasuredPose) -> GovernedReference:
@@ -125,6 +129,18 @@ class GovernedReference:
             self.acceleration,
         )
 
+    def eased(self, acceleration: Array, ramp: float) -> GovernedReference:
+        """Reference with constant acceleration that a ramp [s] from the present acceleration ends on."""
+        change = acceleration - self.acceleration
+        moved = change * (ramp * ramp / 6.0)
+        return GovernedReference(
+            self.time,
+            self.position + moved[:3],
+            rotated(self.rotation, moved[3:]),
+            self.twist - 0.5 * ramp * change,
+            acceleration,
+        )
+
     def accelerated(self, acceleration: Array) -> GovernedReference:
         """The reference with another acceleration (6,)."""
         return GovernedReference(self.time, self.position, self.rotation, self.twist, acceleration)
@@ -143,15 +159,27 @@ class GovernedPlan:
         reference: to begin with.
         free: duration of its acceleration [s].
         stop_time: duration of the stop; 0: rest after ``free`` [s].
+        before: where a linear change of the acceleration to the reference's begins; None: there is none.
+        ramp: duration of this change, shorter than ``free`` [s].
     """
 
     reference: GovernedReference
     free: float
     stop_time: float
+    before: GovernedReference | None = None
+    ramp: float = 0.0
 
     def at(self, time: float) -> GovernedReference:
         """The reference from a moment on [s]."""
         stop = self.reference.time + self.free
+        since = time - self.reference.time
+        if self.before is not None and since < self.ramp:
+            here, share = self.before.at(time), since / self.ramp
+            change = share * (self.reference.acceleration - self.before.acceleration)
+            moved = change * (since * since / 6.0)
+            position, rotation = here.position + moved[:3], rotated(here.rotation, moved[3:])
+            twist = here.twist + 0.5 * since * change
+            return GovernedReference(time, position, rotation, twist, here.acceleration + change)
         if time <= stop:
             return self.reference.at(time)
         after = self.reference.at(stop)
@@ -163,6 +191,9 @@ class GovernedPlan:
     def carried_on(self, here: GovernedReference) -> GovernedPlan:
         """The rest of the plan, from the place where it is found to be; its end stays."""
         left = self.reference.time + self.free - here.time
+        ramp = self.reference.time + self.ramp - here.time
+        if self.before is not None and ramp > SHORTEST:
+            return GovernedPlan(self.reference.at(here.time), left, self.stop_time, here, ramp)
         if left > SHORTEST:
             return GovernedPlan(here.accelerated(self.reference.acceleration), left, self.stop_time)
         stop_time = max(self.stop_time + min(left, 0.0), SHORTEST)
@@ -189,8 +220,10 @@ class ReferenceGovernor:
             not limited by it.
         quickness: shortest time constant of the approach to a target's twist; that to its place is four times
             as long [s].
-        farthest: largest distance and angle from a target since somebody set it to None, and the target.
+        farthest: largest distance and angle from a target since somebody set it to None; that target, and
+            those of the second before it, the newest first.
         confined: a target out of reach counts as the last place within reach on the way to it from home.
+        ramp: duration of a linear change of the acceleration, where no limit is near [s].
     """
 
     def __init__(
@@ -204,7 +237,9 @@ class ReferenceGovernor:
         self.limited = False
         self.confined = False
         self.quickness = 0.02
-        self.farthest: tuple[float, float, PoseTarget] | None = None
+        self.ramp = 0.0
+        self.farthest: tuple[float, float, tuple[PoseTarget, ...]] | None = None
+        self._trail: deque[tuple[float, PoseTarget]] = deque(maxlen=TRAIL)
         self.jerk = np.full(6, np.inf)
         self.stop_jerk = np.full(6, np.inf)
         self._before = (np.inf, np.zeros(6))
@@ -237,22 +272,27 @@ class ReferenceGovernor:
         else:
             wanted = self._eased(time, self._wanted(here, target, step), self.jerk)
         asked, confined = target, target if self.confined else None
-        safe, within = self._safe(here, wanted[None], free, confined)
+        ramp = min(self.ramp, 0.5 * free)
+        start = here.eased(wanted, ramp)
+        safe, within = self._safe(start, wanted[None], free, confined)
         if confined is not None and not within:
             target = self._within_reach(confined)
             wanted = self._eased(time, self._wanted(here, target, step), self.jerk)
-            safe, _ = self._safe(here, wanted[None], free)
+            start = here.eased(wanted, ramp)
+            safe, _ = self._safe(start, wanted[None], free)
         chosen, self.limited = wanted, False
         if not safe[0]:
+            start, ramp = here, 0.0
             tried = self._alternatives(here, wanted, stop, target, step)
             safe, _ = self._safe(here, tried, free)
             chosen, self.limited = tried[int(np.argmax(safe))] if safe.any() else stop, True
         if plan is not None and not safe.any():
             self._take(plan.carried_on(here))
         else:
-            after = here.accelerated(chosen).at(time + free).twist
+            led_on = start.accelerated(chosen)
+            after = led_on.at(time + free).twist
             stop_time = max(float(self.pace.stop_time(after)), free) if after.any() else 0.0
-            self._take(GovernedPlan(here.accelerated(chosen), free, stop_time))
+            self._take(GovernedPlan(led_on, free, stop_time, here if ramp else None, ramp))
         self._stops = target is None and not safe.any()
         self._look_for_a_way(here, target, self.reference.acceleration)
         self._before = (time, self.reference.acceleration)
@@ -269,7 +309,9 @@ class ReferenceGovernor:
         way = _way(here, asked)
         found = (float(np.linalg.norm(way[:3])), float(np.linalg.norm(way[3:])))
         if self.farthest is None or max(found) > max(self.farthest[:2]):
-            self.farthest = (*found, asked)
+            self.farthest = (*found, (asked, *(target for _, target in reversed(self._trail))))
+        if not self._trail or here.time - self._trail[-1][0] >= TRAIL_STEP:
+            self._trail.append((here.time, asked))
 
     def _eased(self, time: float, wanted: Array, jerk: Array) -> Array:
         """The wanted acceleration within a jerk (6,) from the one before."""

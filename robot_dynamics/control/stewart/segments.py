@@ -26,6 +26,11 @@ def segments_along(references: Sequence[GovernedReference]) -> PoseTrajectory:
     Args:
         references: at increasing times, two at least.
     """
+    return _through(references, [one.acceleration for one in references[:-1]])
+
+
+def _through(references: Sequence[GovernedReference], ends: Sequence[Array]) -> PoseTrajectory:
+    """Trajectory through references whose accelerations change linearly to those at the ``ends``."""
     times = np.array([one.time for one in references])
     positions = np.array([one.position for one in references])
     angles = np.unwrap(roll_pitch_yaw(np.array([one.rotation for one in references])), axis=0)
@@ -33,20 +38,28 @@ def segments_along(references: Sequence[GovernedReference]) -> PoseTrajectory:
     accelerations = np.array([one.acceleration for one in references[:-1]])
     places = np.hstack([positions, angles])
     begins = _coordinates(places[:-1], twists[:-1], accelerations)
-    ends = _coordinates(places[1:], twists[1:], accelerations)
-    return PoseTrajectory(hermite_spline(times, begins, ends))
+    arrivals = _coordinates(places[1:], twists[1:], np.array(ends))
+    return PoseTrajectory(hermite_spline(times, begins, arrivals))
 
 
 def segments_with_stop(plan: GovernedPlan) -> PoseTrajectory:
     """Trajectory of a reference with its acceleration for a while, and then a stop straight on."""
     reference = plan.reference
     after = reference.at(reference.time + plan.free)
+    begins = [reference] if plan.free > 0.0 else []
+    if plan.before is not None:
+        begins = [plan.before, reference.at(reference.time + plan.ramp)]
     if plan.stop_time <= 0.0:
-        return segments_along([reference, after])
-    slowing = after.accelerated(-after.twist / plan.stop_time)
-    count = max(1, math.ceil(plan.stop_time / LONGEST - 1e-9))
-    stops = [slowing.at(after.time + plan.stop_time * k / count) for k in range(count + 1)]
-    return segments_along([reference, *stops] if plan.free > 0.0 else stops)
+        stops = [after]
+    else:
+        slowing = after.accelerated(-after.twist / plan.stop_time)
+        count = max(1, math.ceil(plan.stop_time / LONGEST - 1e-9))
+        stops = [slowing.at(after.time + plan.stop_time * k / count) for k in range(count + 1)]
+    places = [*begins, *stops]
+    ends = [one.acceleration for one in places[:-1]]
+    if plan.before is not None:
+        ends[0] = reference.acceleration
+    return _through(places, ends)
 
 
 def _coordinates(places: Array, twists: Array, accelerations: Array) -> Array:

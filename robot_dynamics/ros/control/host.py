@@ -6,9 +6,7 @@ Cycle, watchdog, fail-safe output and record are the loop's (``control/core/loop
 from __future__ import annotations
 
 import math
-import statistics
 import time
-from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Generic, TypeVar
@@ -22,6 +20,7 @@ from sensor_msgs.msg import JointState
 from robot_dynamics.control.core.controller import CoreController
 from robot_dynamics.control.core.library import load_core
 from robot_dynamics.control.core.sources import enumerators
+from robot_dynamics.control.stream_clock import LeastDelay
 from robot_dynamics.errors import StateError
 from robot_dynamics.ros.control.command_publisher import CommandTopics
 from robot_dynamics.ros.control.cycle_monitor import CycleMonitor
@@ -34,8 +33,6 @@ from robot_dynamics.ros.support.messages import JointSample
 from robot_dynamics.ros.support.spin import StopEvent
 
 C = TypeVar("C", bound=CoreController[Any])
-ARRIVALS = 31
-"""Number of joint states by which the clock of the states and the steady clock are compared."""
 _NOT_KNOWN = -(2**63)
 _REQUESTS = {name: number for number, name in enumerate(enumerators("rd_request"))}
 
@@ -75,7 +72,7 @@ class Host(Generic[C]):
         on_cycles: Callable[[Cycles, Any], float],
     ) -> None:
         self.ahead: Sequence[Subscription] = ()
-        self._leads: deque[int] = deque(maxlen=ARRIVALS)
+        self._ahead, self._system = LeastDelay(), LeastDelay()
         self._timed: C | None = None
         self.look_around: Callable[[], None] = lambda: None
         self._node = node
@@ -117,7 +114,7 @@ class Host(Generic[C]):
     def time_of_arrival(self, received: int) -> float | None:
         """Time of a message's arrival on the controller's clock [s]; None where that clock is no real time.
 
-        Joint states come with delays of their own: the median of some of them counts.
+        Joint states come with delays of their own: the least of them counts.
 
         Args:
             received: time by the system's clock [ns]; 0: not known.
@@ -133,13 +130,14 @@ class Host(Generic[C]):
             return None
         if self.controller is not self._timed:
             self._timed = self.controller
-            self._leads.clear()
-        self._leads.append(int(status.ahead))
-        ahead = statistics.median_low(self._leads)
-        steady = time.monotonic_ns() - (time.time_ns() - received)
-        most = round(1e9 * self.controller.parameters.state_timeout)
-        last = int(status.last_state)
-        return 1e-9 * (min(max(steady, last - most), last + most) - ahead)
+            self._ahead = LeastDelay()
+        now, system = time.monotonic_ns(), time.time_ns()
+        ahead = self._ahead.note(1e-9 * status.ahead, 1e-9 * now)
+        # This thread may be interrupted between the two clocks.
+        steady = 1e-9 * received - self._system.note(1e-9 * (system - now), 1e-9 * now)
+        most = float(self.controller.parameters.state_timeout)
+        last = 1e-9 * float(status.last_state)
+        return min(max(steady, last - most), last + most) - ahead
 
     @property
     def joint_names(self) -> Sequence[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import statistics
 from collections import deque
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -13,6 +12,7 @@ from rclpy.node import Node
 
 from robot_dynamics.control.stewart.controller import StewartController
 from robot_dynamics.control.stewart.stream import PoseSample
+from robot_dynamics.control.stream_clock import LeastDelay
 from robot_dynamics.errors import ParameterError, RobotDynamicsError
 from robot_dynamics.ros.control.controller_node import ControllerNode
 from robot_dynamics.ros.control.remembered_stops import RememberedStops
@@ -25,8 +25,6 @@ from robot_dynamics.stewart.orientation import rotation_of
 
 TWISTS = 32
 """Twists that are kept for their poses."""
-DELAYS = 31
-"""Number of poses whose delays are compared."""
 
 
 class PlatformOperation(StopServices[StewartController]):
@@ -55,7 +53,7 @@ class PlatformOperation(StopServices[StewartController]):
         self._twists: deque[tuple[int, Array]] = deque(maxlen=TWISTS)
         with_info: Any = self._on_pose  # rclpy's types know callbacks of a message alone
         poses = node.create_subscription(PoseStamped, "~/pose_command", with_info, qos.STREAM)
-        self._delays: deque[int] = deque(maxlen=DELAYS)
+        self._delay = LeastDelay()
         self._twist_commands = node.create_subscription(
             TwistStamped, "~/twist_command", self._on_twist, qos.STREAM
         )
@@ -85,7 +83,7 @@ class PlatformOperation(StopServices[StewartController]):
             self._controller_node.events.refuse(f"pose command refused: {error}")
 
     def _punctual(self, info: Mapping[str, Any]) -> int:
-        """Time at which a message would have come with its usual delay [ns]; 0: not known.
+        """Time at which a message would have come with the least delay [ns]; 0: not known.
 
         It is one of the system's clock. What differs between messages is this computer's load; the sender's
         clock may be another.
@@ -93,8 +91,7 @@ class PlatformOperation(StopServices[StewartController]):
         received, sent = (int(info.get(f"{name}_timestamp") or 0) for name in ("received", "source"))
         if not received or not sent:
             return received
-        self._delays.append(received - sent)
-        return sent + statistics.median_low(self._delays)
+        return sent + round(1e9 * self._delay.note(1e-9 * (received - sent), 1e-9 * received))
 
     def _sample(self, message: PoseStamped) -> PoseSample:
         if message.header.frame_id not in ("", self._base_frame):
