@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 
 from robot_dynamics.cli.streams import note, read_input
 from robot_dynamics.control.arm.payload import PayloadParameters, with_payload
@@ -17,6 +18,9 @@ from robot_dynamics.model.selection import ALL
 from robot_dynamics.model.srdf import SemanticDescription, read_srdf
 from robot_dynamics.model.urdf import parse_urdf
 from robot_dynamics.resources import share_directory
+
+PLATFORMS = ("stewart_demo", "stewart_dasgupta1998")
+"""Stewart platforms that are shipped; the other files beside theirs are nodes' parameters."""
 
 
 def add_chain_arguments(parser: argparse.ArgumentParser, *, optional: bool = False) -> None:
@@ -72,12 +76,17 @@ def tips_of(arguments: argparse.Namespace) -> str | list[str] | None:
     return tips if tips is None or tips == ALL else tips.split(",")
 
 
+def shipped(name: str, *files: str) -> str:
+    """``name``, or, where no such file exists, the path of the first of the package's ``files`` there is."""
+    if exists(name) or Path(name).name != name:
+        return name
+    found = (path for path in map(share_directory().joinpath, files) if is_regular(path))
+    return str(next(found, name))
+
+
 def description_file(name: str) -> str:
     """Path of a description: ``name``, or, where no such file exists, that of the shipped robot ``name``."""
-    if exists(name):
-        return name
-    shipped = share_directory() / "urdf" / f"{name}.urdf"
-    return str(shipped) if is_regular(shipped) else name
+    return shipped(name, f"config/{name}.yaml" if name in PLATFORMS else f"urdf/{name}.urdf")
 
 
 def add_gravity_argument(parser: argparse.ArgumentParser) -> None:

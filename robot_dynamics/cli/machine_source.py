@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from robot_dynamics.cli import streams
-from robot_dynamics.cli.chain_source import number
+from robot_dynamics.cli.chain_source import description_file, number, shipped
 from robot_dynamics.errors import ParameterError, StewartModelWarning, quoted, shown
 from robot_dynamics.inputs.files import decoded, read_bytes, write_files
 from robot_dynamics.inputs.tables import text_lines
@@ -31,6 +31,8 @@ from robot_dynamics.stewart.motion_table import (
 from robot_dynamics.stewart.platform import StewartPlatform, load
 
 SUFFIXES = (".yaml", ".yml")
+PLATFORM = "the platform: a file, or the name of a shipped one, such as stewart_demo"
+"""Help text of an argument that is read by :func:`platform_of`."""
 
 
 def is_machine(path: str, text: bytes | None = None) -> bool:
@@ -64,10 +66,10 @@ def platform_of(path: str, text: bytes | None = None) -> StewartPlatform:
     """The machine; warnings about its file go to standard error.
 
     Args:
-        path: of the YAML file; "-" for standard input.
+        path: of the YAML file, or name of a shipped platform; "-" for standard input.
         text: what came from there, where it has been read already.
     """
-    source: Path | str = Path(path)
+    source: Path | str = Path(description_file(path))
     if path == "-":
         source = decoded(streams.read_input() if text is None else text, "standard input") + "\n"
     with warnings.catch_warnings(record=True) as caught:
@@ -80,12 +82,17 @@ def platform_of(path: str, text: bytes | None = None) -> StewartPlatform:
 
 def add_machine_and_motion(parser: argparse.ArgumentParser) -> None:
     """Declare a machine's file, and a motion of it as absolute poses or offsets from home."""
-    parser.add_argument("machine", metavar="MACHINE.yaml", help="the platform; - reads standard input")
+    parser.add_argument("machine", metavar="MACHINE.yaml", help=f"{PLATFORM}; - reads standard input")
+    add_motion(parser)
+
+
+def add_motion(parser: argparse.ArgumentParser) -> None:
+    """Declare a motion of a platform, with the meaning of its columns."""
     parser.add_argument(
         "path",
         metavar="PATH.csv",
         help="poses: columns time; x, y, z, or surge, sway, heave from home; qx, qy, qz, qw, or roll, pitch,"
-        " yaw; - reads standard input",
+        " yaw; or the name of a shipped motion, such as stewart_demo_motion; - reads standard input",
     )
     add_motion_arguments(parser)
 
@@ -110,10 +117,10 @@ def add_motion_arguments(parser: argparse.ArgumentParser) -> None:
 def motion_table(
     path: str, machine: Machine | None = None, options: argparse.Namespace | None = None
 ) -> MotionTable:
-    """The motion of a CSV file, or of standard input for "-"; notes go to standard error.
+    """The motion of a CSV file, of a name, or of standard input for "-"; notes go to standard error.
 
     Args:
-        path: of the file.
+        path: of the file, or name of a shipped motion.
         machine: has the home pose; None where only absolute poses are usable.
         options: those of :func:`add_motion_arguments`; None: the defaults.
 
@@ -125,7 +132,7 @@ def motion_table(
         length, angle = 1e-3 if options.millimetres else 1.0, TURNS["deg"] if options.degrees else 1.0
         units, cutoff = MotionUnits(length, angle, options.from_home), options.low_pass
     if path != "-":
-        table = read_motion(path, units)
+        table = read_motion(shipped(path, f"config/{path}.csv"), units)
     else:
         table = parse_motion(text_lines(streams.opened_input(), "standard input"), "standard input", units)
     if table.ignored:

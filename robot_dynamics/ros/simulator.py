@@ -40,8 +40,8 @@ from robot_dynamics.simulation.parameters import COMMANDS, JOINT_STATE, Simulato
 from robot_dynamics.simulation.plant import Plant
 from robot_dynamics.spatial import Array
 
-PUSH_TIME = 0.3
-"""Steady seconds for which a push on ~/push acts."""
+PUSH_TIME = 300_000_000
+"""Simulated time for which a push on ~/push acts [ns]."""
 REPEAT = 0.2
 """Steady seconds after which an unanswered state is published again in lockstep."""
 UNANSWERED = 1.0
@@ -156,8 +156,6 @@ class Simulator(Node):
         if motion is None:
             return
         self._watch_brakes()
-        if time.monotonic() > self._pushed_until:
-            self._end_push(motion)
         age = motion.command_age
         if age > settings.command_timeout:
             motion.halt(settings)
@@ -182,6 +180,8 @@ class Simulator(Node):
             self._motion.brake(engaged, self._settings)
 
     def _advance(self, motion: SimulatedMotion) -> None:
+        if motion.now >= self._pushed_until:
+            self._end_push(motion)
         trouble = motion.advance(self._settings)
         if trouble:
             self.get_logger().error(trouble)
@@ -249,18 +249,18 @@ class Simulator(Node):
         return values
 
     def _on_push(self, message: WrenchStamped) -> None:
-        """Push a link for a moment; nothing in lockstep, where only answers count."""
+        """Push a link for a moment."""
         motion, force, torque = self._motion, message.wrench.force, message.wrench.torque
         push = getattr(motion.plant, "push", None) if motion is not None else None
-        if push is None or self._settings.lockstep:
-            self._refuse("nothing can be pushed here" if push is None else "nothing is pushed in lockstep")
+        if motion is None or push is None:
+            self._refuse("nothing can be pushed here")
             return
         try:
             push(message.header.frame_id, [force.x, force.y, force.z, torque.x, torque.y, torque.z])
         except StateError as error:
             self._refuse(str(error))
             return
-        self._pushed, self._pushed_until = message.header.frame_id, time.monotonic() + PUSH_TIME
+        self._pushed, self._pushed_until = message.header.frame_id, motion.now + PUSH_TIME
 
     def _end_push(self, motion: SimulatedMotion) -> None:
         push = getattr(motion.plant, "push", None)

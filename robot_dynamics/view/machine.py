@@ -96,9 +96,9 @@ class Chart:
 
 
 def effort_chart(what: str, gauges: tuple[Gauge, ...]) -> Chart:
-    """Efforts of the drives: in per cent of their limits where all have one."""
+    """Efforts of the drives: in per cent of their limits, which the legend has, where all have one."""
     if all(share_of_limit(0.0, gauge.limit) is not None for gauge in gauges):
-        legend = {gauge.name: f"{gauge.name} (100 % = {gauge.limit:g} {gauge.unit})" for gauge in gauges}
+        legend = {gauge.name: f"{gauge.name} ({gauge.limit:g} {gauge.unit})" for gauge in gauges}
         factors = {gauge.name: 100.0 / gauge.limit for gauge in gauges}
         return Chart(what, "% of limit", "efforts", factors, 105.0, 100.0, legend)
     units = " or ".join(dict.fromkeys(gauge.unit for gauge in gauges))

@@ -25,8 +25,9 @@ MACHINE = "stewart_demo"
 HOME = np.array([0.0, 0.0, 550.0, 0.0, 0.0, 0.0])
 SLIDERS = ("x", "y", "z", "roll", "pitch", "yaw")
 LEGS = [f"leg_{k}" for k in range(1, 7)]
-# Chromium draws without a graphics card here, so nodes wait for their turn: they must be patient.
-COMMON = {"machine": MACHINE, "rate": 100.0, "state_timeout": 60.0, "command_timeout": 60.0}
+# Chromium draws without a graphics card here and takes both cores: in lockstep the platform waits for its
+# controller.
+COMMON = {"machine": MACHINE, "rate": 100.0, "lockstep": True}
 
 
 def numbers(message):

@@ -53,7 +53,7 @@ def test_efforts_have_units_lines_at_their_limits_and_one_chart_for_each_limb(se
         [-100.0, -100.0],
     ]
     labels = [series["label"] for series in right._chart.series]
-    assert labels == ["t [s]", "r (100 % = 8 N·m)", "+100 %", "-100 %"]
+    assert labels == ["t [s]", "r (8 N·m)", "+100 %", "-100 %"]
     assert chart.unit == "% of limit"
 
 

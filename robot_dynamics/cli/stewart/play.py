@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from robot_dynamics.cli.chain_source import number, number_within
-from robot_dynamics.cli.machine_source import add_motion_arguments, motion_table, platform_of
+from robot_dynamics.cli.machine_source import PLATFORM, add_motion, motion_table, platform_of
 from robot_dynamics.cli.needs import need
 from robot_dynamics.control.stewart.recorded import RecordedMotion
 from robot_dynamics.errors import ParameterError
@@ -18,15 +18,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         " whatever the motion is: first its first pose, then the motion, then a hold."
         " Exit code 1: the node refuses the motion, or does not answer; the last line says why."
     )
+    add_motion(parser)
     parser.add_argument(
-        "path",
-        metavar="PATH.csv",
-        help="poses: columns time; x, y, z, or surge, sway, heave from home; qx, qy, qz, qw, or roll, pitch,"
-        " yaw; - is standard input",
-    )
-    add_motion_arguments(parser)
-    parser.add_argument(
-        "--machine", metavar="MACHINE.yaml", help="the platform, for a motion that is given from home"
+        "--machine", metavar="MACHINE.yaml", help=f"{PLATFORM}; for a motion that is given from home"
     )
     parser.add_argument(
         "--lead",

@@ -29,6 +29,10 @@ REMINDER = 2.0
 SECOND = 1_000_000_000
 REFUSED = "pose command refused"
 """Begin of the line with which a platform's node says that it does not follow a pose."""
+STARTING = ("the controller is not active", "waiting for the first joint state")
+"""Parts of this line while the node starts."""
+START_PATIENCE = 5.0
+"""Longest time from the first pose for which the node may be starting [s]."""
 LATE = "its stamp is"
 """Part of this line about a pose that came late from a busy computer: the next one may be in time."""
 
@@ -60,6 +64,7 @@ class MotionPlayer(Node):
         self.done: Callable[[], None] = lambda: None
         self.failure = ""
         self._patience, self._heard_at = patience, time.monotonic()
+        self._ready_by = 0.0
         self._poses = self.create_publisher(PoseStamped, f"{platform}/pose_command", qos.STREAM)
         self._twists = self.create_publisher(TwistStamped, f"{platform}/twist_command", qos.STREAM)
         self._hold = self.create_client(Trigger, f"{platform}/hold")
@@ -76,7 +81,12 @@ class MotionPlayer(Node):
         """Notice that the platform's node refuses a pose, and why."""
         sender = message.name.rsplit(".", 1)[-1]
         refused = message.msg.startswith(REFUSED) and LATE not in message.msg
-        if sender == self._platform and refused and self._begin is not None:
+        if sender != self._platform or not refused or self._begin is None:
+            return
+        starting = any(part in message.msg for part in STARTING) and time.monotonic() < self._ready_by
+        if starting and not self._playing:
+            self._begin = None
+        else:
             self._fail(message.msg)
 
     def _fail(self, reason: str) -> None:
@@ -89,8 +99,9 @@ class MotionPlayer(Node):
             return
         if self._begin is None or stamp < self._last:
             self._begin = stamp
+            self._ready_by = self._ready_by or time.monotonic() + START_PATIENCE
             self._resume.call_async(Trigger.Request())
-            self.get_logger().info(f"to the first pose, for {self._lead:g} s")
+            self.get_logger().info(f"to the first pose, for {self._lead:g} s", throttle_duration_sec=REMINDER)
         elif stamp - self._last < PERIOD * SECOND:
             return
         self._last, self._heard_at = stamp, time.monotonic()

@@ -10,7 +10,7 @@ import viser
 
 from robot_dynamics.view.browser.notices import Notices, list_of
 from robot_dynamics.view.browser.panel import Actions as Actions
-from robot_dynamics.view.browser.panel import Buttons, ControllerPanel, MovePanel
+from robot_dynamics.view.browser.panel import Buttons, ControllerPanel, MovePanel, settled
 from robot_dynamics.view.browser.picture import Picture, Shown
 from robot_dynamics.view.browser.plots import Plots
 from robot_dynamics.view.browser.server import draws_fast, wait_until_drawn
@@ -83,7 +83,8 @@ class Page:
         self._title = gui.add_markdown("")
         self._heading = ""
         self._degrees = False
-        self._buttons = Buttons(server, self._send, actions.hold, self._choose, self._show_in)
+        self._holds = 0
+        self._buttons = Buttons(server, self._send, self._hold, self._choose, self._show_in)
         self.notices = Notices(server)
         self._panel = gui.add_panel()
         self._panel.dock_below(gui.main_panel)
@@ -139,7 +140,14 @@ class Page:
         if self._move is None:
             self.notices.refuse("wish", "not sent: there is no robot yet")
             return
-        self._actions.send(MoveGoal(self._move.goal, self._buttons.duration))
+        move, holds = self._move, self._holds
+        goal, duration = settled(lambda: (move.goal if move.touched else {}, self._buttons.duration))
+        if holds == self._holds:
+            self._actions.send(MoveGoal(goal or move.goal, duration))
+
+    def _hold(self) -> None:
+        self._holds += 1
+        self._actions.hold()
 
     def welcome(self, client: viser.ClientHandle) -> None:
         """Wait until a browser has drawn the page, and choose what it can draw."""
@@ -227,6 +235,7 @@ class Page:
         if time.monotonic() - self._drawn > PLOT_PERIOD:
             self._drawn = time.monotonic()
             self._plots.draw()
+            self._stage.include(*self._picture.bounds(sample.positions))
             for client in self.server.get_clients().values():
                 self._stage.fit(client, self._plots.covered(client))
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 import viser
 
@@ -14,11 +15,14 @@ from robot_dynamics.view.machine import Coordinate
 from robot_dynamics.view.moves import MoveGoal
 from robot_dynamics.view.setting import Setting
 
+Value = TypeVar("Value")
 LONGEST_MOVE = 20.0
 """Greatest duration that the slider offers [s]."""
 HOLD = "hold (not an emergency stop)"
 CURRENT, HOME = "current pose", "home"
 """Poses that the sliders can be put to."""
+SETTLED = 0.3
+"""Time without a change after which what is typed or dragged counts as complete [s]."""
 LOCK = "🔒"
 """Before the name of a joint that cannot be moved."""
 
@@ -234,6 +238,19 @@ class MovePanel:
             slider.value = round(rounded, 6) + 0.0
 
 
+def settled(read: Callable[[], Value]) -> Value:
+    """Return what ``read`` returns once it no longer changes.
+
+    A browser sends what is typed or dragged with a delay, clicks without one: its end comes later.
+    """
+    value = read()
+    while True:
+        time.sleep(SETTLED)
+        before, value = value, read()
+        if value == before:
+            return value
+
+
 def _label(one: Coordinate, reason: str) -> str:
     name = f"{one.name} [{one.unit}]"
     return f"{LOCK} {name}: {reason}" if reason else name
@@ -299,12 +316,16 @@ class ControllerPanel:
                 self._apply = self._server.gui.add_button("apply", hint="Set what has been changed here")
                 self._apply.on_click(lambda _: self._set())
 
-    def _set(self) -> None:
-        changed = {
-            one.name: str(self._fields[one.name].value)
+    def _changed(self) -> dict[str, str]:
+        """Texts of the fields that differ from the controller's, by name."""
+        return {
+            one.name: text
             for one in self._settings
-            if str(self._fields[one.name].value) != one.value
+            if (text := str(self._fields[one.name].value)) != one.value
         }
+
+    def _set(self) -> None:
+        changed = settled(self._changed)
         if changed:
             self._applied = frozenset(changed)
             self._actions.set(changed)

@@ -15,10 +15,14 @@ from robot_dynamics.view.machine import Chart
 
 COLORS = ("#1f77b4", "#d62728", "#2ca02c", "#9467bd", "#ff7f0e", "#17becf", "#8c564b", "#e377c2")
 LIMIT_COLOR = "#868e96"
-HEIGHT = 250
-"""Height of the strip [pixels]."""
+HEIGHT = 206
+"""Height of the strip without its legends [pixels]."""
 CHART_HEIGHT = 138
 """Height of a chart in it [pixels]."""
+LEGEND_ROW, LEGEND_MARK, LETTER = 24, 34, 6.0
+"""Height of a legend's row, and widths of a mark with its gap and of a letter [pixels]."""
+LARGEST = 0.4
+"""Share of a picture's height that the strip takes at most; legends beyond it are scrolled."""
 GAP = 8
 """Between the panels of the strip and about them [pixels]."""
 NARROW, LOW = 700, 520
@@ -111,12 +115,13 @@ class Curves:
         low, high = ({"pad": 0.1, "soft": soft, "mode": 1} for soft in (-span, span))
         empty = np.zeros(1)
         series = [uplot.Series(label="t [s]")]
-        for number, name in enumerate(self._names or ("",)):  # uPlot draws no chart without a curve
-            color = COLORS[number % len(COLORS)]
-            series.append(uplot.Series(label=chart.legend.get(name, name), stroke=color, width=1.5))
+        self._labels = [chart.legend.get(name, name) for name in self._names]
+        for number, label in enumerate(self._labels or ("",)):  # uPlot draws no chart without a curve
+            series.append(uplot.Series(label=label, stroke=COLORS[number % len(COLORS)], width=1.5))
         if chart.limit is not None:
             for sign in "+-":
                 label = f"{sign}{chart.limit:g} %"
+                self._labels.append(label)
                 series.append(uplot.Series(label=label, stroke=LIMIT_COLOR, width=1, dash=(6, 4)))
         with self._container:
             return self._gui.add_uplot(
@@ -127,10 +132,20 @@ class Curves:
                 legend=uplot.Legend(show=True, live=False),
                 scales={"x": uplot.Scale(time=False), "y": uplot.Scale(range={"min": low, "max": high})},
                 axes=(
-                    uplot.Axis(size=40, label="time [s]", labelSize=14, labelGap=0),
+                    uplot.Axis(size=32, label="time [s]", labelSize=22, labelGap=0),
                     uplot.Axis(size=46, label=f"[{chart.unit}]", labelSize=14),
                 ),
             )
+
+    def legend_height(self, width: float) -> float:
+        """Return about how much room the legend needs below a chart of a width [pixels]."""
+        rows, free = 0, 0.0
+        for label in self._labels:
+            needed = LEGEND_MARK + LETTER * len(label)
+            if needed > free:
+                rows, free = rows + 1, width
+            free -= needed
+        return LEGEND_ROW * max(1, rows)
 
     def draw(self) -> None:
         """Send what is new to the browser."""
@@ -192,6 +207,8 @@ class Strip:
         self._width = width
         folded = width < NARROW or height < LOW
         each = (width - GAP) / len(self._panels) - GAP
+        legend = max(curves.legend_height(each - 4 * GAP) for curves in self._curves)
+        tall = min(HEIGHT + legend, LARGEST * height)
         for number, panel in enumerate(self._panels):
             if folded:
                 panel.float(
@@ -201,9 +218,9 @@ class Strip:
                 )
                 panel.minimize()
             else:
-                panel.float(x=GAP + number * (each + GAP), y=-GAP, width=each, height=HEIGHT)
+                panel.float(x=GAP + number * (each + GAP), y=-GAP, width=each, height=tall)
                 panel.expand()
-        self.covered = FOLDED * len(self._panels) + GAP if folded else HEIGHT + 2 * GAP
+        self.covered = FOLDED * len(self._panels) + GAP if folded else tall + 2 * GAP
 
     def draw(self) -> None:
         """Send what is new to the browser."""

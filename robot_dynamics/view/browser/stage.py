@@ -12,8 +12,10 @@ VIEW = np.radians(45.0)
 """Angle that a picture's height takes in."""
 TOWARDS = np.array([0.83, -0.50, 0.25])
 """Direction from the middle of the picture to the camera."""
-MARGIN = 1.03
-"""Distance of the camera as a multiple of the least from which all is seen."""
+MARGIN = 1.08
+"""Distance of the camera as a multiple of the least from which all links are seen: arcs reach farther."""
+WIDENED = 0.1
+"""Share of the box that is added where the robot leaves it: the camera moves seldom."""
 PHONE = 0.6
 """Width in heights below which a picture is taken for that of a phone, where the panels are a sheet."""
 SHEET = 0.42
@@ -83,6 +85,16 @@ class Stage:
         camera.fov = VIEW
         for client in self._server.get_clients().values():
             self._place(client)
+
+    def include(self, low: Array, high: Array) -> None:
+        """Widen the box of :meth:`look_at` where a robot that moves has left it; :meth:`fit` frames it."""
+        inner, outer = self._box
+        room = WIDENED * float(np.linalg.norm(outer - inner))
+        if (low < inner - UNMOVED * room).any() or (high > outer + UNMOVED * room).any():
+            inner = np.where(low < inner, low - room, inner)
+            outer = np.where(high > outer, high + room, outer)
+            self._box = inner, outer
+            self._seen.clear()
 
     def fit(self, client: viser.ClientHandle, strip: float) -> None:
         """Frame the robot in a browser's picture whose foot is covered, unless its user has moved the camera.
