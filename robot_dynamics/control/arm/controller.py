@@ -387,15 +387,16 @@ class ArmController(ArmCommands):
         """See :meth:`check_parameters`."""
         period = settings.value.control_period or self._snapshot.read().usual_period
         failed, text = self._judged("rd_gains_text", settings, period)
+        springs = ""
+        if (parameters.yields or parameters.frame_law) and period and parameters.loop_delay >= 0.0:
+            # The fastest direction may be damped where another one is not.
+            springs = parameters.unstable_springs(self.chain, self._dynamics, self._links, period)
         if parameters.yields:
-            springs = parameters.unstable_springs
-            text = springs(self.chain, self._dynamics, self._links, period) or text if failed else ""
+            failed, text = failed or bool(springs), springs or (text if failed else "")
         if failed:
             raise ParameterError(text)
-        if parameters.frame_law and not parameters.yields and period and parameters.loop_delay >= 0.0:
-            held = parameters.unstable_springs(self.chain, self._dynamics, self._links, period)
-            if held:
-                raise ParameterError(f"guide_axes holds the frame in some directions: {held}")
+        if springs:
+            raise ParameterError(f"guide_axes holds the frame in some directions: {springs}")
         if soft := parameters.unstable_yield(self.chain, self._dynamics, period):
             raise ParameterError(f"on_contact is 'yield': {soft}")
         return text

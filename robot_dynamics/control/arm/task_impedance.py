@@ -305,6 +305,8 @@ class TaskImpedanceParameters:
                 return at_most("limit_repulsion_effort", effort, share * effort, period)
         both = self.task_gains(chain, arm, links)
         too_fast = TooFast.of(both, self.nullspace_damping < 0.0, period, delay)
+        if too_fast.share >= 1.0:
+            return ""
         name = "nullspace_damping" if too_fast.damping else "nullspace_stiffness"
         values = np.array([self.nullspace_damping] if too_fast.damping else self.nullspace_stiffness)
         return at_most(name, values, too_fast.share * values, period)

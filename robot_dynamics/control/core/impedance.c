@@ -66,7 +66,8 @@ int rd_joint_impedance(rd_core *core, const rd_settings *s, const rd_motion *ahe
         const double wall = rd_braking_at_wall(core, s, j);
         effort[j] += wall != 0.0 ? wall * core->inertia[j] : 0.0;
         const double soft = core->softness[j];
-        effort[j] += soft * (soft * s->stiffness[j] * error + d * (r->velocity[j] - qd[j]));
+        const double pull = soft * (soft * s->stiffness[j] * error + d * (r->velocity[j] - qd[j]));
+        effort[j] += rd_within_speed(core, s, j, pull);
     }
     return 1;
 }

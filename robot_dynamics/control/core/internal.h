@@ -312,6 +312,8 @@ int rd_yielding_dynamics(rd_core *core, const rd_settings *settings, const doubl
 double rd_braking_within(const rd_core *core, const rd_settings *settings, int joint, double cap, const double *limits,
                          double gain, double rate);
 double rd_wall_gain(const rd_core *core, const rd_settings *settings); /* of such braking [1/s] */
+/* Effort of springs and dampers at a joint; what accelerates it fades towards the velocity limit. */
+double rd_within_speed(const rd_core *core, const rd_settings *settings, int joint, double pull);
 /* See guiding.c: the button of this cycle, `broken`: whose state does not follow from the last one; and the law. */
 void rd_look_at_button(rd_core *core, int broken);
 int rd_hand_guiding(rd_core *core, const rd_settings *settings, const rd_motion *ahead, double half_period, double *effort);

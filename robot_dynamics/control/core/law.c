@@ -14,6 +14,8 @@ static const double GUIDED = 0.25;         /* share of the velocity limit that a
 static const double GUIDED_GAIN = 10.0;    /* of its braking, at least [1/s] */
 static const double GUIDED_DAMPING = 0.5;  /* [1/s] */
 static const double WALL_GAIN = 40.0;      /* of the braking of a joint that yields, with states in good time [1/s] */
+static const double STOPPED = 0.02;        /* share of the velocity limit beyond which a stop brakes an arm that yields */
+static const double SPRINGS_FADE = 0.85;   /* of the velocity limit, from which on springs accelerate a joint less */
 static const double WALL_SHARE = 0.25;     /* of it at most in a period of the states */
 static const double AHEAD = 0.05;          /* of the velocity limit, that friction may drive a joint ahead */
 static const double DOUBT = 2000.0;        /* loss of what is overcome, per share of the limit that a lead has beyond AHEAD [1/s] */
@@ -100,7 +102,8 @@ static void estimate_load(rd_core *core, const rd_settings *s, double elapsed)
         } else if (s->ki[j] > 0.0 && 0.0 < elapsed && elapsed < ESTIMATE_GAP && !core->cut && !core->braked
                    && size < 0.5 * doubted(s, j)) {
             const double most = fmax(stiff * s->kp[j] * doubted(s, j), fabs(core->undisturbed[j]));
-            *z = fmin(fmax(*z + soft * soft * soft * s->ki[j] * elapsed * error, -most), most);
+            const double gain = stiff > 1.0 ? stiff : soft * soft * soft; /* stiffened, what blocks a joint winds up no load */
+            *z = fmin(fmax(*z + gain * s->ki[j] * elapsed * error, -most), most);
         }
     }
 }
@@ -251,9 +254,19 @@ double rd_wall_gain(const rd_core *core, const rd_settings *s)
     return period > 0.0 ? fmin(WALL_GAIN, WALL_SHARE / period) : GUIDED_GAIN;
 }
 
+/* Soft springs stop nothing, so a protective stop brakes what yields, unless it has yielded to a contact. */
 double rd_braking_at_wall(const rd_core *core, const rd_settings *s, int j)
 {
-    return rd_braking_within(core, s, j, s->velocity_limits[j], NULL, rd_wall_gain(core, s), core->reference.velocity[j]);
+    const int stops = core->trip.latched && core->trip.rule != RD_CONTACT && !core->guides;
+    const double cap = (stops ? STOPPED : 1.0) * s->velocity_limits[j];
+    return rd_braking_within(core, s, j, cap, NULL, rd_wall_gain(core, s), core->reference.velocity[j]);
+}
+
+double rd_within_speed(const rd_core *core, const rd_settings *s, int j, double pull)
+{
+    const double qd = core->state.velocity[j], most = fmax(s->velocity_limits[j], fabs(core->reference.velocity[j]));
+    const double left = (1.0 - fabs(qd) / most) / (1.0 - SPRINGS_FADE);
+    return pull * qd > 0.0 ? pull * fmin(fmax(left, 0.0), 1.0) : pull;
 }
 
 static int gravity_compensation(rd_core *core, const rd_settings *s, const rd_motion *ahead, double half, double *effort)

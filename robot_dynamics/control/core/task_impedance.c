@@ -411,7 +411,6 @@ int rd_cartesian_impedance(rd_core *core, const rd_settings *s, const rd_motion 
         }
     }
     add_push(core, s, here, force);
-    add_force(jacobian, n, force, effort);
     if (projects) {
         double moved[AXES], held[AXES];
         if (!kinematic) {
@@ -423,8 +422,9 @@ int rd_cartesian_impedance(rd_core *core, const rd_settings *s, const rd_motion 
         apply_scaled(core->task.frame, mobility, EVEN, moved, held);
         add_force(jacobian, n, held, posture);
     }
+    add_force(jacobian, n, force, posture);
     for (int j = 0; j < n; ++j) {
-        effort[j] += posture[j];
+        effort[j] += rd_within_speed(core, s, j, posture[j]);
     }
     return 1;
 }
