@@ -182,6 +182,11 @@ class ArmController(ArmCommands):
             settings.value, self.chain.dof, doubles(lower), doubles(upper), doubles(unknown)
         ):
             unknown[:] = np.inf
+        inertia = np.zeros(self.chain.dof)
+        if not core.rd_arm_inertia(
+            settings.value, self.chain.dof, doubles(lower), doubles(upper), doubles(inertia)
+        ):
+            inertia[:] = np.inf
         self._error = None
         wanted = per_joint(
             self._parameters.max_following_error, self.chain.joint_names, "max_following_error"
@@ -195,6 +200,7 @@ class ArmController(ArmCommands):
                 "following": following,
                 "contact": contact,
                 "retreat": self._parameters.retreat_distance,
+                "inertia": inertia,
                 "start_effort": unknown,
                 **rules,
             },

@@ -157,6 +157,7 @@ typedef struct rd_rules {
     const double *speed;          /* (n) of joints or legs [rad/s or m/s] */
     double pose[2];               /* distance of a platform's pose from its reference [m, rad] */
     double oscillation;           /* share of the velocity limit; 0: off */
+    const double *inertia;        /* (n) of an arm's joints, the least over their range; NULL: not known */
     const double *start_effort;   /* (n) beside the model's weight in the first second [N m or N]; NULL: not watched */
     double start_speed, start_displacement; /* shares of velocity limit and `following` in the first second */
     double delay;                 /* of an effort beside half a period [s]; negative: gains are not judged by the period */

@@ -221,6 +221,7 @@ struct rd_core {
     rd_swing *swings;             /* (n) */
     double *softness;             /* (n) shares of kv in force, and their squares of kp */
     double *overcome;             /* (n) shares of the friction that the law compensates */
+    double *rubbed;               /* (n) friction that the law has compensated last [N m or N] */
     double *swung;                /* (n) what oscillations leave of them */
     double *led;                  /* (n) by how much each joint was faster than its reference in the last state */
     double *stiffened;            /* (n) by what a protective stop multiplies them, 1 at least; see gains.c */

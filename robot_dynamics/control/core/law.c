@@ -19,15 +19,30 @@ static const double SPRINGS_FADE = 0.85;   /* of the velocity limit, from which 
 static const double WALL_SHARE = 0.25;     /* of it at most in a period of the states */
 static const double AHEAD = 0.05;          /* of the velocity limit, that friction may drive a joint ahead */
 static const double DOUBT = 2000.0;        /* loss of what is overcome, per share of the limit that a lead has beyond AHEAD [1/s] */
+static const double GROWTH = 0.1;          /* of the velocity limit, by which friction that grows in a state may accelerate a joint */
 static const double TRUST = 1.0;           /* its return while the joint lags [1/s] */
 
-/* Links and drives; shares (n) `overcome` of the friction at the velocity `rate`, under the links' load, are added; all
- * of it where they are NULL. Whether the model gave finite efforts.
+/* What a core compensates of a joint's friction. It grows from state to state by as much as the least inertia of the joint
+ * stands: more than there is of it would throw a light joint before any feedback sees it move. */
+static double compensated(rd_core *core, const rd_settings *s, int j, double friction, double elapsed)
+{
+    const double *inertia = s->rules ? s->rules->inertia : NULL, last = core->rubbed[j];
+    const double step = inertia && elapsed > 0.0 ? GROWTH * s->velocity_limits[j] * inertia[j] / elapsed : INFINITY;
+    const double most = (last * friction > 0.0 ? fabs(last) : 0.0) + step, wanted = core->overcome[j] * friction;
+    const double given = copysign(fmin(fabs(wanted), most), wanted);
+    if (s == core->settings) {
+        core->rubbed[j] = given;
+    }
+    return given;
+}
+
+/* Links and drives; the friction at the velocity `rate`, under the links' load, is added, or what `core` compensates of it
+ * after a state so long ago [s]. Whether the model gave finite efforts.
  *
  * A law takes the reference's velocity for it: friction of the measured one would feed a motion wherever a joint has
  * less friction than is declared, and friction along the error would hunt at rest. */
 static int driven_dynamics(int n, const rd_settings *s, const double *q, const double *qd, const double *qdd,
-                           const double *rate, const double *overcome, double *effort)
+                           const double *rate, rd_core *core, double elapsed, double *effort)
 {
     const double *in[] = {q, qd, qdd, s->gravity, s->payload, rd_measured_now(s)};
     if (!s->inverse_dynamics(in, effort)) {
@@ -36,9 +51,8 @@ static int driven_dynamics(int n, const rd_settings *s, const double *q, const d
     if (s->driven) {
         for (int j = 0; j < n; ++j) {
             const double *p = s->friction + RD_FRICTION_PARAMETERS * j;
-            const double friction = rd_friction(p, rate[j], rd_beyond_noise(rate[j]), effort[j])
-                * (overcome ? overcome[j] : 1.0);
-            effort[j] = effort[j] + s->rotor_inertia[j] * qdd[j] + friction;
+            const double friction = rd_friction(p, rate[j], rd_beyond_noise(rate[j]), effort[j]);
+            effort[j] += s->rotor_inertia[j] * qdd[j] + (core ? compensated(core, s, j, friction, elapsed) : friction);
         }
     }
     return 1;
@@ -47,7 +61,7 @@ static int driven_dynamics(int n, const rd_settings *s, const double *q, const d
 static int inverse_dynamics(int n, const rd_settings *s, const double *q, const double *qd, const double *qdd,
                             const double *rate, double *effort)
 {
-    return driven_dynamics(n, s, q, qd, qdd, rate, NULL, effort);
+    return driven_dynamics(n, s, q, qd, qdd, rate, NULL, 0.0, effort);
 }
 
 static int arm_bearing(rd_core *core, const rd_settings *s, double *effort)
@@ -172,7 +186,7 @@ static int computed_torque(rd_core *core, const rd_settings *s, const rd_motion 
         velocity[j] = qd[j] + half * a;
         position[j] = q[j] + half * (qd[j] + 0.5 * half * a);
     }
-    return driven_dynamics(core->n, s, position, velocity, acceleration, ahead->velocity, core->overcome, effort);
+    return driven_dynamics(core->n, s, position, velocity, acceleration, ahead->velocity, core, core->period, effort);
 }
 
 /* The diagonal of the mass matrix: effort per own acceleration. */
