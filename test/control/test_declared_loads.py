@@ -14,6 +14,7 @@ from robot_dynamics.control.arm.gravity import check_gravity
 from robot_dynamics.control.arm.payload import PayloadParameters
 from robot_dynamics.control.protocol import Phase
 from robot_dynamics.control.stewart.trajectory import PoseWaypoint
+from robot_dynamics.control.waypoints import Waypoint
 from robot_dynamics.errors import ParameterError
 from robot_dynamics.model.chain import RigidBody
 
@@ -186,3 +187,40 @@ def test_an_estimate_that_is_switched_off_keeps_what_the_gains_alone_do_not_hold
     assert np.abs(rig.plant.position - place).max() < 0.03
     rig.run(0.9)
     assert rig.share_of_speed(begun) < 0.5
+
+
+def test_a_stop_that_is_blocked_winds_up_no_load():
+    """A find of the search: freed after a push and three blocks, a PUMA's wrist reached 2.6 of its limit."""
+    rig = ArmRig("puma560")
+    rig.run(0.1)
+    rig.plant.set_wrench(np.array([8.6, 19.8, -7.9, 0.0, 0.0, 0.0]))
+    rig.run(0.12)
+    rig.plant.set_wrench(np.zeros(6))
+    for duration in (0.63, 1.0, 0.46, 1.0):
+        rig.plant.set_brakes(True)
+        rig.run(duration)
+        rig.plant.set_brakes(False)
+        freed = rig.time
+        rig.run(0.05)
+        assert rig.control.latched and rig.share_of_speed(freed) < 0.6
+
+
+def test_friction_that_is_declared_threefold_throws_no_light_joint():
+    """A find of the search: in one cycle a PUMA's last joint, without a rotor, had 1.2 of its limit."""
+    real = (6.0, 8.0, 4.0, 0.6, 0.6, 0.4)
+    viscous = (2.0, 2.0, 1.5, 0.1, 0.1, 0.1)
+    rig = ArmRig(
+        "puma560",
+        plant={"friction": real, "damping": viscous},
+        model={
+            "friction": tuple(2.8 * one for one in real),
+            "damping": tuple(2.8 * one for one in viscous),
+        },
+    )
+    rig.run(0.05)
+    for k in range(22):
+        wave = 2.5e-3 * np.sin(2.0 * np.pi * k / 125.0) * np.array([0.0, 0.0, 1.0, 0.9, 0.0, 0.7])
+        goal = (rig.home + wave).tolist()
+        rig.control.follow(rig.chain.joint_names, [Waypoint(0.157, goal)])
+        rig.cycle(4)
+    assert rig.share_of_speed() < 0.3

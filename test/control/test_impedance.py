@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pinocchio as pin
 import pytest
 from arms import LENGTH, MASS, pendulum_chain
 from closed_loop import READY, ArmLoop, Wall, description
+from stop_rigs import PANDA, UR5, ArmRig
 
 import robot_dynamics as rd
 from robot_dynamics.control.protocol import Phase
@@ -181,3 +184,41 @@ def test_a_load_that_has_been_estimated_is_carried_on_and_taken_back():
     loop.run(1.0)
     assert loop.trip is None
     assert np.abs(loop.plant.position - READY).max() < 0.02
+
+
+def test_a_protective_stop_brakes_an_arm_with_soft_springs():
+    """Springs of 1 N·m/rad stop nothing: the arm went on for seconds."""
+    rig = ArmRig(UR5, mode="joint_impedance", joint_stiffness=(1.0,))
+    rig.run(0.1)
+    rig.plant.set_wrench(np.array([0.0, 100.0, 0.0, 0.0, 0.0, 0.0]))
+    rig.run(0.2)
+    rig.plant.set_wrench(np.zeros(6))
+    rig.control.emergency_stop()
+    place, moving = rig.plant.position, rig.share_of_speed()
+    rig.run(1.0)
+    assert rig.control.latched and moving > 0.05
+    assert np.abs(rig.plant.position - place).max() < 0.6
+    assert (np.abs(rig.plant.velocity) / rig.speeds).max() < 0.5 * moving
+
+
+def test_springs_whose_arm_was_held_back_accelerate_no_joint_beyond_its_limit():
+    """26 N·m/rad with 1 N·m·s/rad ask a light joint 0.25 rad away for 6.5 rad/s; it may have 2.61."""
+    rig = ArmRig(PANDA, mode="joint_impedance", joint_stiffness=(26.0,), joint_damping=(1.0,))
+    rig.run(0.1)
+    rig.plant.set_brakes(True)
+    rig.go(0.25 * np.eye(7)[5], 1.0)
+    rig.run(1.2)
+    rig.plant.set_brakes(False)
+    rig.run(0.5)
+    assert rig.share_of_speed() < 1.0
+    assert rig.control.trip is None
+    rig.run(2.5)
+    np.testing.assert_allclose(rig.plant.position, rig.command.reference.position, atol=0.02)
+
+
+def test_springs_of_a_frame_without_damping_are_refused():
+    """A posture damps the fastest direction, not the others: sampling feeds their oscillation."""
+    rig = ArmRig(PANDA, mode="cartesian_impedance")
+    rig.run(0.1)
+    with pytest.raises(ParameterError, match="no stiffness is stable without damping; a damping of -1"):
+        rig.control.parameters = replace(rig.control.parameters, cartesian_damping=(0.0, 0.0))

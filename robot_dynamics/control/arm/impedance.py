@@ -177,6 +177,11 @@ def at_most(name: str, values: Array, stable: Array, period: float) -> str:
         stable: the largest that are stable; they are rounded down to two digits.
         period: of the states [s].
     """
+    if not (stable > 0.0).any():
+        return (
+            f"parameter '{name}' is {', '.join(f'{value:g}' for value in values)}: no stiffness is stable"
+            " without damping; a damping of -1 is critical"
+        )
     most = ", ".join(f"{value:g}" for value in rounded_down(stable))
     return (
         f"parameter '{name}' is {', '.join(f'{value:g}' for value in values)}: with a state every"
