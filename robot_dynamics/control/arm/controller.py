@@ -173,32 +173,25 @@ class ArmController(ArmCommands):
             np.array([getattr(each, name) for each in limits]) for name in ("lower", "upper", "velocity")
         )
         slides = ffi().new("int32_t[]", [joint.kind is JointKind.PRISMATIC for joint in joints])
-        derived = np.zeros(self.chain.dof)
-        given = (doubles(array) for array in (lower, upper, velocity))
-        if not load_core().rd_arm_following(settings.value, self.chain.dof, *given, slides, doubles(derived)):
-            derived[:] = np.inf  # without an effort there is no motion, either
-        unknown, core = np.zeros(self.chain.dof), load_core()
-        if not core.rd_arm_unknown_efforts(
-            settings.value, self.chain.dof, doubles(lower), doubles(upper), doubles(unknown)
-        ):
-            unknown[:] = np.inf
-        inertia = np.zeros(self.chain.dof)
-        if not core.rd_arm_inertia(
-            settings.value, self.chain.dof, doubles(lower), doubles(upper), doubles(inertia)
-        ):
-            inertia[:] = np.inf
+        core, n = load_core(), self.chain.dof
+
+        def found(judge: str, *given: Any) -> Array:
+            """Values (n,) of a function of the core; infinite where the model gives no effort."""
+            values, bounds = np.zeros(n), [doubles(lower), doubles(upper)]
+            known = getattr(core, judge)(settings.value, n, *bounds, *given, doubles(values))
+            return values if known else np.full(n, np.inf)
+
+        derived = found("rd_arm_following", doubles(velocity), slides)
+        unknown, inertia = found("rd_arm_unknown_efforts"), found("rd_arm_inertia")
         self._error = None
-        wanted = per_joint(
-            self._parameters.max_following_error, self.chain.joint_names, "max_following_error"
-        )
-        following = thresholds(wanted, derived)
+        given = self._parameters.max_following_error
+        following = thresholds(per_joint(given, self.chain.joint_names, "max_following_error"), derived)
         rules = self._parameters.fields_of_rules(velocity)
-        contact = REACTIONS.index(self._parameters.on_contact)
         return supervised(
             settings,
             {
                 "following": following,
-                "contact": contact,
+                "contact": REACTIONS.index(self._parameters.on_contact),
                 "retreat": self._parameters.retreat_distance,
                 "inertia": inertia,
                 "start_effort": unknown,
