@@ -15,6 +15,8 @@ static const double GUIDED_GAIN = 10.0;    /* of its braking, at least [1/s] */
 static const double GUIDED_DAMPING = 0.5;  /* [1/s] */
 static const double WALL_GAIN = 40.0;      /* of the braking of a joint that yields, with states in good time [1/s] */
 static const double STOPPED = 0.02;        /* share of the velocity limit beyond which a stop brakes an arm that yields */
+static const double STOP_GAIN = 40.0;      /* of that braking [1/s] */
+static const double STOP_SHARE = 0.08;     /* of it at most in the longest of the last periods: joints are coupled */
 static const double SPRINGS_FADE = 0.85;   /* of the velocity limit, from which on springs accelerate a joint less */
 static const double WALL_SHARE = 0.25;     /* of it at most in a period of the states */
 static const double AHEAD = 0.05;          /* of the velocity limit, that friction may drive a joint ahead */
@@ -271,9 +273,18 @@ double rd_wall_gain(const rd_core *core, const rd_settings *s)
 /* Soft springs stop nothing, so a protective stop brakes what yields, unless it has yielded to a contact. */
 double rd_braking_at_wall(const rd_core *core, const rd_settings *s, int j)
 {
-    const int stops = core->trip.latched && core->trip.rule != RD_CONTACT && !core->guides;
-    const double cap = (stops ? STOPPED : 1.0) * s->velocity_limits[j];
-    return rd_braking_within(core, s, j, cap, NULL, rd_wall_gain(core, s), core->reference.velocity[j]);
+    const double most = s->velocity_limits[j], rate = core->reference.velocity[j];
+    const double wall = rd_braking_within(core, s, j, most, NULL, rd_wall_gain(core, s), rate);
+    if (!core->trip.latched || core->trip.rule == RD_CONTACT || core->guides || wall != 0.0) {
+        return wall;
+    }
+    double longest = rd_control_period(core, s);
+    for (int i = 0; i < RD_PACE_RECENT; ++i) {
+        longest = fmax(longest, core->pace.recent[i]);
+    }
+    const double latency = longest + (s->rules ? fmax(s->rules->delay, 0.0) : 0.0);
+    const double gain = latency > 0.0 ? fmin(STOP_GAIN, STOP_SHARE / latency) : STOP_GAIN;
+    return rd_braking_within(core, s, j, STOPPED * most, NULL, gain, rate);
 }
 
 double rd_within_speed(const rd_core *core, const rd_settings *s, int j, double pull)
