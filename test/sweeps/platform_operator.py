@@ -217,11 +217,10 @@ class PlatformOperator(RuleBasedStateMachine):
                 continue
             assert quick.max() < MARGIN, f"{quick.max():.2f} of a leg's speed limit at {now:.3f} s"
             low, high = rig.strokes.T
-            gap = np.minimum(rig.plant.position - low, high - rig.plant.position).min()
+            gaps = np.minimum(rig.plant.position - low, high - rig.plant.position)
+            gap, nearest = gaps.min(), np.abs(rig.plant.velocity)[gaps < GAP * self.reach]
             touches = self.sags or now < self.freed + FREED
-            slow = touches and (
-                np.abs(rig.plant.velocity).max() < MARGIN * rig.control.parameters.settle_speed
-            )
+            slow = touches and nearest.max(initial=0.0) < MARGIN * rig.control.parameters.settle_speed
             assert gap > (-4.0 * GAP if slow else GAP) * self.reach, (
                 f"a leg comes within {1e3 * gap:.2f} mm of its end stop at {now:.3f} s"
             )
