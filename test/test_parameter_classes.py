@@ -147,7 +147,7 @@ def test_the_bounds_themselves_and_every_choice_are_legal(cls, description):
 
 NEVER_NEGATIVE = {"s", "Hz", "kg", "1/s", "1/s²", "N·m·s/rad or N·s/m", "N·m or N", "kg·m² or kg"}
 """Units in which nothing below zero can be meant: durations, rates, masses, gains, losses, limits."""
-SIGNED = {"friction_offset", "loop_delay", "effort_delay", "stream_horizon", "joint_damping"}
+SIGNED = {"friction_offset", "effort_offset", "loop_delay", "effort_delay", "stream_horizon", "joint_damping"}
 """Efforts that may point either way, and numbers whose -1 switches a rule off or derives the value."""
 NONE_AT_ZERO = re.compile(
     r"kp|kv|.*_inertia|damping|friction|max_effort|(path|goal|goal_time|stopped_velocity)_tolerance|payload_mass|.*_fade_time|model_change_time"

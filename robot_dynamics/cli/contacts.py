@@ -34,7 +34,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "-o", "--output", type=Path, metavar="FILE.html", help="page with the external efforts"
     )
     parser.add_argument(
-        "--drives", metavar="FILE.yaml", help="friction and rotors, such as the friction.yaml of identify"
+        "--drives",
+        metavar="FILE.yaml",
+        help="friction, rotors, thresholds and delay of the efforts, such as the friction.yaml of identify",
     )
     parser.add_argument(
         "--free",
@@ -49,13 +51,17 @@ def configure(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         default=(),
         metavar="EFFORT",
-        help="contact_threshold, one or one per joint [N·m or N] (default: 0.05 of the effort limit)",
+        help="contact_threshold at all speeds, one or one per joint [N·m or N] (default: as --drives has it,"
+        " else 0.05 of the effort limit)",
     )
     parser.add_argument(
-        "--gain", type=number, default=25.0, help="observer_gain [1/s] (default: %(default)s)"
+        "--gain", type=number, help="observer_gain [1/s] (default: as --drives has it, else 25)"
     )
     parser.add_argument(
-        "--delay", type=number, default=0.0, metavar="S", help="delay of the efforts behind the positions [s]"
+        "--delay",
+        type=number,
+        metavar="S",
+        help="delay of the efforts behind the positions [s] (default: as --drives has it, else 0)",
     )
     parser.add_argument("--topic", help="topic of the joint states, where a bag has several")
 
@@ -63,27 +69,34 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Print every contact, and write the page."""
     from robot_dynamics.identification.contacts import contact_page, felt, free_thresholds
-    from robot_dynamics.identification.files import read_drives
+    from robot_dynamics.identification.files import read_drives, read_observer
     from robot_dynamics.identification.logs import read_log
 
     if arguments.output is not None:
         need("the page", "matplotlib", "jinja2")
         check_output(arguments.output)
     chain = chain_of(arguments)
-    drives = read_drives(arguments.drives, chain) if arguments.drives else ActuatorParameters()
+    drives, known = ActuatorParameters(), {}
+    if arguments.drives:
+        drives, known = read_drives(arguments.drives, chain), read_observer(arguments.drives)
+    if arguments.threshold:
+        known |= {"contact_threshold": tuple(arguments.threshold), "contact_speeds": ()}
+    given = {"observer_gain": arguments.gain, "effort_delay": arguments.delay}
     links = compile_dynamics(chain, arguments.gravity, quantities=(), friction=False)
     arm = ActuatedArm(links, chain, drives)
-    parameters = ContactParameters(observer_gain=arguments.gain, contact_threshold=tuple(arguments.threshold))
+    parameters = ContactParameters(
+        **known | {name: value for name, value in given.items() if value is not None}
+    )
 
     def logs(paths: list[str]) -> list[Log]:
         return [read_log(path, chain.joint_names, arguments.topic, dict(arguments.lock)) for path in paths]
 
     if arguments.free:
-        bare = replace(parameters, contact_threshold=(0.0,))
-        free = [felt(log, arm, bare, arguments.delay) for log in logs(arguments.free)]
+        bare = replace(parameters, contact_threshold=(0.0,), contact_speeds=())
+        free = [felt(log, arm, bare) for log in logs(arguments.free)]
         parameters = free_thresholds(free, parameters)
         print(f"contact_threshold: {', '.join(map(short, parameters.contact_threshold))}")
-    found = [felt(log, arm, parameters, arguments.delay) for log in logs(arguments.runs)]
+    found = [felt(log, arm, parameters) for log in logs(arguments.runs)]
     for one in found:
         contacts = one.contacts()
         for contact in contacts:

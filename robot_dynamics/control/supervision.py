@@ -227,7 +227,7 @@ def rules_of(library: Any, settings: Any, joints: int, largest: Any) -> list[Rul
             else {}
         ),
         "slow_states": periods,
-        **({"contact": array_at(settings.contact_floor, joints)} if given.contact else {}),
+        **({"contact": _largest_floors(settings, joints)} if given.contact else {}),
     }
     found = []
     for number, (name, quantity) in enumerate(RULES.items()):
@@ -239,3 +239,9 @@ def rules_of(library: Any, settings: Any, joints: int, largest: Any) -> list[Rul
         duration, release, most = info.duration, info.release, float(largest[number])
         found.append(Rule(number, name, quantity, values, duration, release, reaction, reset, most))
     return found
+
+
+def _largest_floors(settings: Any, joints: int) -> Array:
+    """(n,) largest threshold of the external efforts at any speed."""
+    points = max(1, settings.contact_points)
+    return np.asarray(array_at(settings.contact_floor, points * joints).reshape(points, joints).max(axis=0))

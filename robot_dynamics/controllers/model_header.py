@@ -7,7 +7,7 @@ from dataclasses import fields
 
 import numpy as np
 
-from robot_dynamics.control.arm.contact import DAMPING, FLOOR_SHARE, REACTIONS
+from robot_dynamics.control.arm.contact import DAMPING, FLOOR_SHARE, REACTIONS, UNLIMITED_SPEED
 from robot_dynamics.control.arm.guiding import AXES as GUIDE_AXES
 from robot_dynamics.control.arm.guiding import UNKNOWN_SPEED
 from robot_dynamics.control.arm.impedance import INERTIA_RATIO
@@ -75,6 +75,7 @@ def model_values(
         "GUIDE_AXES": ", ".join(map(cpp_text, GUIDE_AXES)),
         "UNKNOWN_SPEED": _number(UNKNOWN_SPEED),
         "FLOOR_SHARE": _number(FLOOR_SHARE),
+        "UNLIMITED_SPEED": _number(UNLIMITED_SPEED),
         "WRENCH_DAMPING": _number(DAMPING),
         "REACTIONS": ", ".join(map(cpp_text, REACTIONS)),
         "SLIDES": ", ".join(str(int(joint.kind is JointKind.PRISMATIC)) for joint in joints),

@@ -69,14 +69,13 @@ class Felt:
         return sorted(found, key=lambda contact: contact.began)
 
 
-def felt(log: Log, arm: ActuatedArm, parameters: ContactParameters, delay: float = 0.0) -> Felt:
+def felt(log: Log, arm: ActuatedArm, parameters: ContactParameters) -> Felt:
     """External efforts of a log.
 
     Args:
         log: of joint states with efforts.
         arm: the model; its links are compiled.
-        parameters: gain and thresholds.
-        delay: of the efforts behind the positions [s].
+        parameters: gain, thresholds, and delay of the efforts behind the positions.
 
     Raises:
         LogError: the log is not this robot's motion.
@@ -85,8 +84,7 @@ def felt(log: Log, arm: ActuatedArm, parameters: ContactParameters, delay: float
     links: Any = arm.links
     check_log(log, links.chain)
     observer = MomentumObserver(links.chain, arm, parameters)
-    late = np.stack([np.interp(log.time + delay, log.time, column) for column in log.effort.T], axis=1)
-    acted = 0.5 * (late + np.vstack([late[:1], late[:-1]]))
+    acted = 0.5 * (log.effort + np.vstack([log.effort[:1], log.effort[:-1]]))
     rates = np.where(np.isnan(log.qd), np.gradient(log.q, log.time, axis=0), log.qd)
     rows = [observer.update(*row) for row in zip(log.time.tolist(), log.q, rates, acted, strict=True)]
     return Felt(log, np.array([row.effort for row in rows]), np.array([row.threshold for row in rows]))
@@ -101,7 +99,7 @@ def free_thresholds(logs: Sequence[Felt], parameters: ContactParameters) -> Cont
     """
     lacking = [np.max(np.abs(one.external) - one.threshold, axis=0, initial=0.0) for one in logs]
     floor = FREE_MARGIN * np.max(lacking, axis=0)
-    return replace(parameters, contact_threshold=tuple(floor.tolist()))
+    return replace(parameters, contact_threshold=tuple(floor.tolist()), contact_speeds=())
 
 
 def contact_page(runs: Sequence[Felt], parameters: ContactParameters) -> str:

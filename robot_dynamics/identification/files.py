@@ -12,19 +12,23 @@ import numpy as np
 import yaml
 
 from robot_dynamics.control.arm.actuators import ActuatorParameters
+from robot_dynamics.control.arm.contact import ObserverParameters
 from robot_dynamics.control.arm.path_rules import IdentifiedRangeParameters
 from robot_dynamics.errors import ParameterError
+from robot_dynamics.identification.contact_thresholds import observer_parameters
 from robot_dynamics.identification.description import identified_urdf
 from robot_dynamics.identification.page import page
 from robot_dynamics.identification.plausibility import implausibilities
 from robot_dynamics.identification.regressor import position_counts
 from robot_dynamics.identification.result import Identification
-from robot_dynamics.inputs.arrays import real_vector
+from robot_dynamics.inputs.arrays import real_number, real_vector
 from robot_dynamics.inputs.documents import parse_yaml, read_yaml
 from robot_dynamics.inputs.files import write_files
 from robot_dynamics.model.chain import KinematicChain
+from robot_dynamics.parameters import describe
 
 _SIZES = ("velocity", "effort")
+_EXPECTED = "/**: ros__parameters: rotor_inertia: [...]"
 _EVERYWHERE = 1e3
 """Position that no joint reaches [rad or m]."""
 
@@ -59,10 +63,8 @@ def write_identified(
 
 def drive_parameters(found: Identification) -> str:
     """Parameters for every node of the package that knows drives, as a ROS 2 parameter file."""
-    observer: dict[str, Any] = {"contact_threshold": found.contact_threshold()}
-    if found.treatment is not None and found.treatment.delay.seconds:
-        observer["effort_delay"] = float(f"{found.treatment.delay.seconds:.4g}")
-    document = {"/**": {"ros__parameters": {**found.friction(), **observer, **tested_ranges(found)}}}
+    known = {**found.friction(), **observer_parameters(found), **tested_ranges(found)}
+    document = {"/**": {"ros__parameters": known}}
     joints = ", ".join(found.chain.joint_names)
     return f"# One value a joint, in the order {joints}\n" + yaml.safe_dump(document, sort_keys=False)
 
@@ -98,17 +100,9 @@ def read_drives(path: str, chain: KinematicChain, text: str | None = None) -> Ac
     Raises:
         ParameterError: there is no rotor_inertia, or a list that does not fit the joints of ``chain``.
     """
-    section: Any
-    if text is None:
-        section = read_yaml(path, "parameter file", ParameterError)
-    else:
-        section = parse_yaml(text, path, ParameterError)
-    for key in ("/**", "ros__parameters"):
-        if not isinstance(section, dict) or key not in section:
-            raise ParameterError(f"{path}: no {key}; expected /**: ros__parameters: rotor_inertia: [...]")
-        section = section[key]
-    if not isinstance(section, dict) or "rotor_inertia" not in section:
-        raise ParameterError(f"{path}: no rotor_inertia; expected /**: ros__parameters: rotor_inertia: [...]")
+    section = _nodes_parameters(path, text)
+    if "rotor_inertia" not in section:
+        raise ParameterError(f"{path}: no rotor_inertia; expected {_EXPECTED}")
     known = [field.name for field in fields(ActuatorParameters)]
     values = {
         name: tuple(float(x) for x in real_vector(name, section[name], chain.dof, ParameterError))
@@ -118,3 +112,36 @@ def read_drives(path: str, chain: KinematicChain, text: str | None = None) -> Ac
     parameters = ActuatorParameters(**values)
     parameters.of(chain)
     return parameters
+
+
+def read_observer(path: str) -> dict[str, Any]:
+    """Parameters of the observer of external efforts in a file that `drive_parameters` has written.
+
+    Raises:
+        ParameterError: the file has no parameters of a node, or one that is no number or list of numbers.
+    """
+    section = _nodes_parameters(path, None)
+    found: dict[str, Any] = {}
+    for about in describe(ObserverParameters):
+        if about.name in section and about.array:
+            value = section[about.name]
+            found[about.name] = tuple(real_vector(about.name, value, np.size(value), ParameterError).tolist())
+        elif about.name in section:
+            found[about.name] = real_number(about.name, section[about.name], ParameterError)
+    return found
+
+
+def _nodes_parameters(path: str, text: str | None) -> dict[str, Any]:
+    """Parameters of every node in a file, or in its text."""
+    section: Any
+    if text is None:
+        section = read_yaml(path, "parameter file", ParameterError)
+    else:
+        section = parse_yaml(text, path, ParameterError)
+    for key in ("/**", "ros__parameters"):
+        if not isinstance(section, dict) or key not in section:
+            raise ParameterError(f"{path}: no {key}; expected {_EXPECTED}")
+        section = section[key]
+    if not isinstance(section, dict):
+        raise ParameterError(f"{path}: no rotor_inertia; expected {_EXPECTED}")
+    return section

@@ -17,9 +17,6 @@ from robot_dynamics.identification.uncertainty import Expected, Knowledge
 from robot_dynamics.model.chain import KinematicChain, RigidBody
 from robot_dynamics.spatial import Array
 
-CONTACT_DEVIATIONS = 4.0
-"""Threshold of an external effort over the deviation of the held-out residual in motion."""
-
 
 @dataclass(frozen=True)
 class Comparison:
@@ -135,14 +132,6 @@ class Identification:
         names += ["friction_offset"] if law.asymmetric.any() else []
         names += ["load_friction"] if law.loaded.any() else []
         return {name: [float(value) for value in drives[name]] for name in names}
-
-    def contact_threshold(self) -> list[float]:
-        """Thresholds (n,) of external efforts beside friction, from the residual in held-out motion."""
-        judged = self.validate or self.learn
-        used = np.concatenate([one.moving & one.usable for one in judged])
-        left = np.concatenate([one.measured - one.predicted for one in judged])
-        squares = np.sum(np.where(used, left, 0.0) ** 2, axis=0) / np.maximum(used.sum(axis=0), 1)
-        return [float(value) for value in CONTACT_DEVIATIONS * np.sqrt(squares)]
 
     def efforts(self, q: Array, qd: Array, qdd: Array) -> Array:
         """(N, n) efforts that a sensor would report, its ``torque_offset`` among them."""

@@ -27,10 +27,7 @@ FILE = {
 }
 
 
-OF_STIFFER_SPRINGS = [f"variable_max_stiffness.{of}" for of in ("translational", "rotational")]
-
-
-def test_every_parameter_is_honoured_or_said_or_refused():
+def test_a_file_of_crisp_in_terms_of_this_package():
     found = translate(FILE, 1000.0)
     values = found.values
     assert values["cartesian_stiffness"] == [400.0, 500.0, 500.0, 30.0, 30.0, 30.0]
@@ -50,19 +47,90 @@ def test_every_parameter_is_honoured_or_said_or_refused():
     assert rd.ArmParameters(**{k: tuple(v) if isinstance(v, list) else v for k, v in arm.items()}).yields
     left = set(values) - taken - {about.name for about in describe(rd.ActuatorParameters)}
     assert left == {"robot_compensates_gravity"}
-    # Each changes the values or a line, or is refused, or is a fault of nobody (regularization and log).
-    others = {bool: lambda v: not v, float: lambda v: 0.5 * v if v > 0.0 else 7.0, str: lambda v: "none"}
-    friction = {f"friction.fp{k}": [0.5] * 7 for k in (1, 2, 3)}
-    for name, default in DEFAULTS.items():
-        if isinstance(default, tuple):
-            continue
-        changed = {**FILE, **friction, name: others[type(default)](FILE.get(name, default))}
-        try:
-            assert translate(changed) != translate({**FILE, **friction}), name
-        except ParameterError as error:
-            assert name in str(error)
-        except AssertionError:
-            assert name in ("noise.amplitude", "variable_stiffness.topic", *OF_STIFFER_SPRINGS)
+
+
+CHANGED = {
+    "values": {
+        "end_effector_frame": "panda_link8",
+        "use_operational_space": True,
+        "operational_space_regularization": 0.1,
+        **{f"task.k_pos_{axis}": 300.0 for axis in "xyz"},
+        **{f"task.k_rot_{axis}": 20.0 for axis in "xyz"},
+        **{f"task.d_{kind}_{axis}": 2.0 for kind in ("pos", "rot") for axis in "xyz"},
+        **{f"task.error_clip.{name}": 0.2 for name in ("x", "y", "z", "rx", "ry", "rz")},
+        "nullspace.stiffness": 9.0,
+        "nullspace.damping": 0.5,
+        "nullspace.regularization": 1e-4,
+        "nullspace.projector_type": "none",
+        "nullspace.max_tau": 2.0,
+        **{f"nullspace.weights.joint{k}.value": 0.25 for k in range(1, 8)},
+        "use_friction": True,
+        "use_gravity_compensation": True,
+        "use_local_jacobian": False,
+        "filter.q": 0.9,
+        "filter.dq": 0.0,
+        "filter.output_torque": 0.9,
+        "limit_error": False,
+        "limit_torques": False,
+        "joint_limit_repulsion.enabled": False,
+        "joint_limit_repulsion.safe_range": 0.2,
+        "joint_limit_repulsion.max_torque": 4.0,
+        "max_delta_tau": 0.2,
+        "friction.fp1": [0.6] * 7,
+        "friction.fp2": [6.0] * 7,
+        "friction.fp3": [0.1] * 7,
+        "variable_max_stiffness.translational": 200.0,
+        "variable_max_stiffness.rotational": 10.0,
+    },
+    "a line": {
+        "base_frame": "world",
+        "use_coriolis_compensation": True,
+        "filter.target_pose": 0.9,
+        "filter.q_ref": 0.9,
+        "enable_introspection": True,
+        **{f"log.{part}": True for part in (
+            "robot_state", "control_values", "limits", "controller_parameters", "computed_torques",
+            "dynamic_params", "timing",
+        )},
+        "log.enabled": False,
+    },
+    "refused": {
+        "noise.add_random_noise": True,
+        "stop_commands": True,
+        "variable_stiffness.enabled": True,
+    },
+    "of what is refused": {"noise.amplitude": 1.0, "variable_stiffness.topic": "stiffer"},
+}  # fmt: skip
+"""Every parameter of version 2.3.1 but `joints`, with another value, and what comes of it."""
+
+
+def test_every_parameter_of_2_3_1_is_honoured_or_said_or_refused():
+    names = [name for group in CHANGED.values() for name in group]
+    assert len(names) == len(set(names))
+    assert set(names) - {f"nullspace.weights.{joint}.value" for joint in JOINTS} == set(DEFAULTS) - {"joints"}
+    for what, group in CHANGED.items():
+        for name, value in group.items():
+            given = FILE | ({"use_friction": True} if name.startswith("friction") else {})
+            before, after = translate(given), given | {name: value}
+            if what == "refused":
+                with pytest.raises(ParameterError, match=name):
+                    translate(after)
+            elif what == "values":
+                assert translate(after).values != before.values, name
+            else:
+                found = translate(after)
+                assert found.values == before.values, name
+                assert (found.lines != before.lines) == (what == "a line"), name
+
+
+def test_filters_keep_the_share_of_the_last_value_at_their_rate():
+    for rate in (500.0, 1000.0):
+        values = translate(
+            FILE | {"filter.q": 0.7, "filter.dq": 0.0, "filter.output_torque": 0.2}, rate
+        ).values
+        assert np.exp(-1.0 / rate / values["position_filter"]) == pytest.approx(0.7, rel=1e-3)
+        assert np.exp(-1.0 / rate / values["effort_filter"]) == pytest.approx(0.8, rel=1e-3)
+        assert values["velocity_filter"] == 0.0
 
 
 def test_friction_of_crisp_is_its_ends():
@@ -82,7 +150,10 @@ def test_friction_of_crisp_is_its_ends():
     ("given", "words"),
     [
         ({"task.k_pos_w": 3.0}, "'task.k_pos_w' of CRISP's controller has no meaning here"),
-        ({"filter.dq": 0.0}, "'filter.dq' is 0; it must be above 0"),
+        ({"filter.dq": 1.0}, "'filter.dq' is 1, the share of the last value"),
+        ({"filter.output_torque": 0.0}, "'filter.output_torque' is 0, the share of the new torque"),
+        ({"filter.q": 0.99}, "'filter.q' is 0.99, a time constant of 0.0995 s at 1000 Hz"),
+        ({"variable_max_stiffness.cross": 500.0}, "has no meaning here"),
         ({"variable_stiffness.enabled": True}, "set the live parameter cartesian_stiffness"),
         ({"nullspace.weights.elbow.value": 1.0}, "for none of its joints: joint1"),
         ({"task.k_pos_x": "stiff"}, "'task.k_pos_x' of CRISP is 'stiff'; it must be a finite number"),

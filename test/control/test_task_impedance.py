@@ -42,10 +42,16 @@ class Expected:
         acceleration = pin.getFrameClassicalAcceleration(self.model, self.data, self.frame, axes).vector
         return self.data.oMf[self.frame].copy(), jacobian, jacobian @ qd, acceleration
 
-    def inverse(self, matrix):
+    def inverse(self, matrix, regularization, squares=False):
+        if regularization:
+            left, values, right = np.linalg.svd(matrix)
+            added = regularization**2
+            return (
+                right.T @ np.diag(1 / (values + added) if squares else values / (values**2 + added)) @ left.T
+            )
         scale = np.diag([1, 1, 1, LEVER, LEVER, LEVER])
         values = np.linalg.eigvalsh(scale @ matrix @ scale)
-        assert values[0] > 1.1e-2 * values.mean(), "the test is about poses far from singular ones"
+        assert values[0] > 3.3e-2 * values[2], "the test is about poses far from singular ones"
         return np.linalg.inv(matrix)
 
     def torque(self, r, q, qd):
@@ -67,7 +73,7 @@ class Expected:
         pull = k * np.clip(error, -clip, clip)
         if p["operational_space"]:
             damping = np.diag(np.where(d < 0, 2 * np.sqrt(k), d))
-            force = self.inverse(w) @ (pull + damping @ rate + bend)
+            force = self.inverse(w, p["operational_space_regularization"]) @ (pull + damping @ rate + bend)
         else:
             root = np.diag(np.sqrt(np.where(d < 0, k, 0.0)))
             values, axes = np.linalg.eigh(root @ w @ root)
@@ -83,9 +89,11 @@ class Expected:
         )  # fmt: skip
         kind = p["nullspace_projector"]
         if kind == "dynamic":
-            posture = posture - jacobian.T @ self.inverse(w) @ jacobian @ np.linalg.solve(mass, posture)
+            inertia = self.inverse(w, p["operational_space_regularization"])
+            posture = posture - jacobian.T @ inertia @ jacobian @ np.linalg.solve(mass, posture)
         elif kind == "kinematic":
-            posture = posture - jacobian.T @ self.inverse(jacobian @ jacobian.T) @ jacobian @ posture
+            inverse = self.inverse(jacobian @ jacobian.T, p["nullspace_regularization"], squares=True)
+            posture = posture - jacobian.T @ inverse @ jacobian @ posture
         if p["operational_space"]:
             dynamics = pin.rnea(self.model, self.data, q, qd, r.acceleration)
         else:
@@ -121,6 +129,14 @@ LAWS = {
         "cartesian_error_clip": (0.01, 0.02, 0.005, 0.03, 0.02, 0.01), "nullspace_max_effort": 0.5,
         "limit_repulsion_range": 1.0, "limit_repulsion_effort": 3.0,
     },
+    "filtered, kinematic and regularized": {
+        "position_filter": 0.003, "velocity_filter": 0.0015, "effort_filter": 0.002,
+        "nullspace_projector": "kinematic", "nullspace_regularization": 0.05,
+    },
+    "decoupled and regularized": {
+        "operational_space": True, "operational_space_regularization": 0.3, "velocity_filter": 0.004,
+        "cartesian_stiffness": (100.0, 80.0, 60.0, 90.0, 120.0, 50.0),
+    },
 }  # fmt: skip
 
 
@@ -134,7 +150,9 @@ def test_the_torque_is_the_law_s_by_pinocchio(robot, law):
     parameters = {
         "cartesian_frame": frame[0], "cartesian_axes": "root", "cartesian_stiffness": STIFF,
         "cartesian_damping": (-1.0,) * 6, "cartesian_error_clip": (0.1, 0.1, 0.1, 0.5, 0.5, 0.5),
-        "operational_space": False, "limit_repulsion_range": 0.0,
+        "operational_space": False, "limit_repulsion_range": 0.0, "position_filter": 0.0,
+        "velocity_filter": 0.0, "effort_filter": 0.0, "operational_space_regularization": 0.0,
+        "nullspace_regularization": 0.0,
         "nullspace_stiffness": tuple(np.linspace(4.0, 9.0, n)),
         "nullspace_damping": -1.0, "nullspace_max_effort": 5.0, "nullspace_projector": "dynamic",
     } | LAWS[law]  # fmt: skip
@@ -146,12 +164,22 @@ def test_the_torque_is_the_law_s_by_pinocchio(robot, law):
     rng = np.random.default_rng(7)
     control.update(0.0, q, np.zeros(n))
     control.follow(loop.chain.joint_names, [rd.Waypoint(1.0, tuple(q + 0.2))])
+    shares = [
+        1.0 - np.exp(-0.002 / constant) if (constant := parameters[f"{of}_filter"]) else 1.0
+        for of in ("position", "velocity", "effort")
+    ]
+    seen, sent = [q, np.zeros(n)], None
     for k in range(1, 12):
         reference = control.reference(0.002 * k).position
-        measured, velocity = reference + rng.uniform(-0.03, 0.03, n), rng.uniform(-0.3, 0.3, n)
-        command = control.update(0.002 * k, measured, velocity)
-        torque = expected.torque(command.reference, measured, velocity)
+        aside = 0.03 if shares == [1.0] * 3 else 0.001  # a jump begins the filters anew
+        state = reference + aside * rng.uniform(-1.0, 1.0, n), rng.uniform(-0.3, 0.3, n)
+        command = control.update(0.002 * k, *state)
+        seen = [old + share * (new - old) for old, new, share in zip(seen, state, shares[:2], strict=True)]
+        torque = expected.torque(command.reference, *seen)
         np.testing.assert_allclose(command.unlimited, torque, rtol=1e-9, atol=1e-9)
+        if sent is not None:
+            np.testing.assert_allclose(command.effort, sent + shares[2] * (torque - sent), 1e-9, 1e-9)
+        sent = command.effort
 
 
 def rigid(robot="ur5", **parameters):
@@ -291,10 +319,8 @@ def test_an_arm_that_is_bent_through_a_singular_pose_feels_a_bounded_spring(law)
     [
         {"cartesian_stiffness": (0.0, 0.0), "cartesian_damping": (0.0, 0.0), "nullspace_stiffness": (0.0,)},
         {"mode": "joint_impedance", "joint_stiffness": (0.0,), "joint_damping": (0.0,)},
-        {},
-        {"mode": "joint_impedance", "joint_stiffness": (200.0,)},
     ],
-    ids=["free", "free joints", "springs", "joint springs"],
+    ids=["free", "free joints"],
 )
 def test_nobody_gets_more_energy_out_of_it_than_was_put_in(law):
     """The work of pushes never falls below zero by more than 1 % of the largest energy.
@@ -372,6 +398,17 @@ def test_a_push_at_the_tip_moves_it_by_its_stiffness_and_a_change_of_stiffness_b
     loop.disturbance = None
     loop.run(4.0)
     np.testing.assert_allclose(links.forward_kinematics(loop.plant.position), before, atol=2e-4)
+
+
+def test_a_light_wrist_in_a_singular_pose_leaves_the_posture_no_say_at_the_tip():
+    """20 N over 400 N/m are 50 mm: the mobilities of a PUMA's tip differ by a factor of a million."""
+    loop = ArmLoop("puma", np.zeros(6), cartesian_stiffness=(400.0, 5.0), wrench_timeout=9.0, **MODE)
+    loop.run(0.1)
+    before = loop.links.forward_kinematics(loop.plant.position)[:3, 3].copy()
+    assert loop.control.push([0.0, 0.0, 20.0, 0.0, 0.0, 0.0]) == ""
+    loop.run(3.0)
+    moved = loop.links.forward_kinematics(loop.plant.position)[:3, 3] - before
+    np.testing.assert_allclose(moved, (0.0, 0.0, 0.05), atol=1e-4)
 
 
 @pytest.mark.parametrize("mode", ["cartesian_impedance", "joint_impedance"])

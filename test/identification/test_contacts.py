@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import simulated
+import yaml
 
 import robot_dynamics as rd
 from robot_dynamics.cli.main import main
@@ -54,5 +55,21 @@ def test_a_push_is_found_when_it_is_and_free_motion_is_silent(tmp_path, capsys):
     assert any(line.startswith(f"{joint}: ") for line in lines)
     assert main(["contacts", str(PUMA), str(pushed), "--threshold", "1", "2"]) == 1
     assert "'contact_threshold' has 2 values" in capsys.readouterr().err
+    drives = tmp_path / "friction.yaml"
+    observer = {
+        "contact_threshold": [40.0] * 6 + [35.0] * 6,
+        "contact_speeds": [0.0, 0.9],
+        "observer_gain": 25.0,
+    }
+    known = {"rotor_inertia": [0.0] * 6, "effort_delay": 0.02, "effort_offset": [3.0] + [0.0] * 5, **observer}
+    drives.write_text(yaml.safe_dump({"/**": {"ros__parameters": known}}), encoding="utf-8")
+    for more, number in (([], "no contacts"), (["--threshold", "5", "--delay", "0"], "1 contact")):
+        assert main(["contacts", str(PUMA), str(pushed), "--drives", str(drives), *more]) == 0
+        assert capsys.readouterr().out.splitlines()[-1].endswith(number)
+    drives.write_text(
+        drives.read_text().replace("effort_delay: 0.02", "effort_delay: soon"), encoding="utf-8"
+    )
+    assert main(["contacts", str(PUMA), str(pushed), "--drives", str(drives)]) == 1
+    assert "effort_delay cannot be read as real numbers: 'soon'" in capsys.readouterr().err
     assert main(["contacts", str(PUMA), str(tmp_path / "none.csv")]) == 1
     assert "none.csv" in capsys.readouterr().err

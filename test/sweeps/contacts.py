@@ -23,6 +23,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "harness"))
 from closed_loop import READY, ArmLoop
 
 from robot_dynamics.control.arm.parameters import position_limits
+from robot_dynamics.errors import TrajectoryError
 
 STEPS = 2.0 * np.pi / 2**17
 STARTS = {"ur5": READY, "ur10": READY, "panda": (0.1, -0.6, 0.2, -2.2, 0.1, 1.7, 0.6)}
@@ -71,7 +72,11 @@ class Touched(ArmLoop):
             lower, upper = position_limits(self.chain)
             goal = np.clip(goal, lower + 0.05, upper - 0.05)
             way = np.abs(goal - self.plant.position)
-            self.go(goal, float(np.max(1.875 * way / (FAST * self.limits))) + 0.05)
+            duration = float(np.max(1.875 * way / (FAST * self.limits))) + 0.05
+            try:
+                self.go(goal, duration)
+            except TrajectoryError:  # it still moves from the motion before
+                self.go(goal, 1.3 * duration)
         data = self.plant._data
         data.xfrc_applied[:] = 0.0
         if self.push is not None:

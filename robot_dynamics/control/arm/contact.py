@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,8 @@ NOT_MEASURED = (
 )
 FLOOR_SHARE = 0.05
 """Threshold of the external effort as a share of the effort limit, where none is given."""
+UNLIMITED_SPEED = 1e6
+"""Velocity limit of a joint that has none, for thresholds by speed [rad/s or m/s]."""
 
 
 @dataclass(frozen=True)
@@ -46,10 +49,18 @@ class ObserverParameters:
     contact_threshold: tuple[float, ...] = parameter(
         (),
         "External effort beyond which a contact is reported, beside friction_drift, one per joint or one for"
-        " all; empty: 0.05 of the effort limit",
+        " all; with contact_speeds, those of each speed after those of the slower one; empty: 0.05 of the"
+        " effort limit",
         unit="N·m or N",
         minimum=0.0,
         maximum=1e6,
+    )
+    contact_speeds: tuple[float, ...] = parameter(
+        (),
+        "Speeds for which contact_threshold has values, ascending, as shares of the velocity limits; between"
+        " them it is interpolated; empty: it is the same at all speeds",
+        minimum=0.0,
+        maximum=1.0,
     )
     effort_delay: float = parameter(
         0.0,
@@ -57,6 +68,14 @@ class ObserverParameters:
         unit="s",
         minimum=-LONGEST_DELAY,
         maximum=LONGEST_DELAY,
+    )
+    effort_offset: tuple[float, ...] = parameter(
+        (0.0,),
+        "Offset of measured efforts, as identify finds it, which is taken off before external efforts are"
+        " observed, one per joint or one for all",
+        unit="N·m or N",
+        minimum=-1e6,
+        maximum=1e6,
     )
     friction_drift: float = parameter(
         0.3,
@@ -69,16 +88,40 @@ class ObserverParameters:
     def __post_init__(self) -> None:
         validate(self)
 
-    def floors(self, chain: KinematicChain) -> Array:
-        """Thresholds (n,) without friction, infinite where there is none [N·m or N].
+    def offsets(self, chain: KinematicChain) -> Array:
+        """(n,) offsets of measured efforts [N·m or N].
 
         Raises:
-            ParameterError: ``contact_threshold`` does not fit the joints.
+            ParameterError: ``effort_offset`` does not fit the joints.
         """
-        if self.contact_threshold:
-            return per_joint(self.contact_threshold, chain.joint_names, "contact_threshold")
-        limits = [chain.driving_joint(j).limits.effort for j in range(chain.dof)]
-        return FLOOR_SHARE * np.array(limits, dtype=float)
+        return per_joint(self.effort_offset or (0.0,), chain.joint_names, "effort_offset")
+
+    def floors(self, chain: KinematicChain) -> tuple[Array, Array]:
+        """Thresholds (k, n) without friction [N·m or N], infinite where there is none; their speeds (k, n).
+
+        Raises:
+            ParameterError: ``contact_threshold`` does not fit the joints and speeds, or these do not ascend.
+        """
+        names, speeds = chain.joint_names, self.contact_speeds or (0.0,)
+        limits = [chain.driving_joint(j).limits for j in range(chain.dof)]
+        points = np.outer(speeds, [min(limit.velocity, UNLIMITED_SPEED) for limit in limits])
+        if any(later <= earlier for earlier, later in pairwise(speeds)):
+            raise ParameterError(
+                f"parameter 'contact_speeds' is {', '.join(f'{x:g}' for x in speeds)}: each must be larger"
+                " than the one before"
+            )
+        if len(speeds) == 1:
+            if self.contact_threshold:
+                return per_joint(self.contact_threshold, names, "contact_threshold")[None], points
+            return FLOOR_SHARE * np.array([[limit.effort for limit in limits]], dtype=float), points
+        if len(self.contact_threshold) not in (len(speeds), len(speeds) * chain.dof):
+            raise ParameterError(
+                f"parameter 'contact_threshold' has {len(self.contact_threshold)} values; with"
+                f" {len(speeds)} contact_speeds and {chain.dof} joints give {len(speeds)} or"
+                f" {len(speeds) * chain.dof}"
+            )
+        rows = np.array(self.contact_threshold, dtype=float).reshape(len(speeds), -1)
+        return np.array(np.broadcast_to(rows, points.shape)), points
 
 
 @dataclass(frozen=True)
@@ -110,10 +153,11 @@ class ContactParameters(ObserverParameters):
     def __post_init__(self) -> None:
         validate(self)
 
-    def observed(self, arm: Any) -> Settings | None:
+    def observed(self, chain: KinematicChain, arm: Any) -> Settings | None:
         """``rd_observed *`` of the efforts in joint states; None where the commands are observed.
 
         Args:
+            chain: the arm.
             arm: model of the arm; an ``ActuatedArm`` has the meaning of its driver's efforts.
         """
         drives = arm if isinstance(arm, ActuatedArm) else None
@@ -122,7 +166,7 @@ class ContactParameters(ObserverParameters):
             side = drives.measured.side if drives is not None else ""
         if side not in ("motor", "link"):
             return None
-        kept: dict[str, Any] = {}
+        kept: dict[str, Any] = {"offset": doubles(self.offsets(chain))}
         if drives is not None and drives.measured.gravity is not None:
             kept["gravity"] = doubles(np.array(drives.measured.gravity, dtype=float))
         if drives is not None:
@@ -138,11 +182,15 @@ class ContactParameters(ObserverParameters):
         Raises:
             ParameterError: ``contact_threshold`` does not fit the joints, or contacts cannot be found.
         """
-        floor, kernel = self.floors(chain), momentum_kernel(links) if self.observer_gain > 0.0 else None
+        (floor, speeds), kernel = self.floors(chain), None
+        if self.observer_gain > 0.0:
+            kernel = momentum_kernel(links)
         if kernel is not None:
             return {
                 "momentum": kernel,
                 "contact_floor": doubles(floor),
+                "contact_speeds": doubles(speeds),
+                "contact_points": len(floor),
                 "friction_drift": self.friction_drift,
                 "observer_gain": self.observer_gain,
             }
@@ -265,13 +313,15 @@ class MomentumObserver:
             drives = {"rotor_inertia": arm.drives.rotor_inertia, "friction": arm.drives.friction.matrix}
             fields |= {name: doubles(np.array(array, dtype=float)) for name, array in drives.items()}
         driven = arm is not None and not arm.drives.ideal
-        self._about = ffi().new("rd_observed *", {"delay": self.parameters.effort_delay, "driven": driven})
+        offset = doubles(self.parameters.offsets(self.chain))
+        about = {"delay": self.parameters.effort_delay, "driven": driven, "offset": offset}
+        self._about = ffi().new("rd_observed *", about)
         settings = ffi().new("rd_settings *")
         self._model += 1
         settings.model = self._model
         for name, given in fields.items():
             setattr(settings, name, given)
-        self._settings, self._kept = settings, (fields, links)
+        self._settings, self._kept = settings, (fields, links, about)
 
     def update(self, time: float, position: Array, velocity: Array, effort: Array) -> External:
         """External efforts with the state at a time.

@@ -143,7 +143,7 @@ class ArmController(ArmCommands):
             called=called,
             **dict(zip(("brakes", "brake_from", "brake_fade"), self._share, strict=True)),
             brake_delay=parameters.brake_engage_time if self.rest.exists else 0.0,
-            guide_friction=parameters.guide_friction,
+            **parameters.law_numbers,
             **parameters.fields(chain, self._links),
         )
         task = None
@@ -151,7 +151,7 @@ class ArmController(ArmCommands):
             held = parameters.held_axes if mode == guiding.MODE else None
             task = parameters.task(chain, self._links, held)
             settings.value.task = task.value
-        observed = parameters.observed(arm)
+        observed = parameters.observed(chain, arm)
         if observed is not None:
             settings.value.measured = observed.value
         return self._supervised(Settings(settings.value, (settings.kept, kernel, task, observed)))

@@ -8,12 +8,23 @@ from dataclasses import dataclass
 from typing import Any
 
 from robot_dynamics.control.arm import task_impedance
+from robot_dynamics.control.arm.impedance import LONGEST_FILTER
 from robot_dynamics.errors import ParameterError, quoted
 
 _AXES = ("x", "y", "z")
 _DIRECTIONS = (*_AXES, "rx", "ry", "rz")
 _FREE = 1e6
 """Error clip and bound of a posture that bound nothing."""
+_LOGGED = (
+    "enabled",
+    "robot_state",
+    "control_values",
+    "limits",
+    "controller_parameters",
+    "computed_torques",
+    "dynamic_params",
+    "timing",
+)
 _PANDA = (
     (0.54615, 0.87224, 0.64068, 1.2794, 0.83904, 0.30301, 0.56489),
     (5.1181, 9.0657, 10.136, 5.5903, 8.3469, 17.133, 10.336),
@@ -59,6 +70,7 @@ DEFAULTS: dict[str, Any] = {
     "variable_stiffness.enabled": False,
     "variable_stiffness.topic": "target_stiffness",
     "enable_introspection": False,
+    **{f"log.{part}": False for part in _LOGGED},
 }
 """Parameters and their defaults at version 2.3.1."""
 _GROUPS = (
@@ -113,7 +125,7 @@ def translate(given: Mapping[str, Any], rate: float = 0.0) -> Translated:
     joints = tuple(given.get("joints", ()))
     weights = {f"nullspace.weights.{joint}.value": 1.0 for joint in joints}
     for name in given:
-        if name.startswith("log.") or name == "type":
+        if name == "type":
             continue
         if name.startswith("nullspace.weights.") and name not in weights:
             raise ParameterError(
@@ -130,10 +142,8 @@ def translate(given: Mapping[str, Any], rate: float = 0.0) -> Translated:
     lines: list[str] = []
     translated = _springs(value, lines.append) | _posture(value, joints, lines.append)
     translated |= _compensation(value, joints, lines.append)
-    translated |= _limits(value, rate, lines.append)
+    translated |= _limits(value, rate, lines.append) | _filters(value, rate, lines.append)
     _report(value, lines.append)
-    if any(name.startswith("log.") for name in given):
-        lines.append("log.*: no effect; /diagnostics and the topics report instead")
     return Translated({"mode": task_impedance.MODE, **translated}, joints, tuple(lines))
 
 
@@ -164,12 +174,40 @@ def _refuse(value: Mapping[str, Any]) -> None:
             "parameter 'variable_stiffness.enabled' is true: no topic sets the stiffness here; set the live"
             " parameter cartesian_stiffness"
         )
-    for name in ("filter.target_pose", *_FILTERS):
-        if not 0.0 < value[name] <= 1.0:
-            raise ParameterError(f"parameter '{name}' is {value[name]:g}; it must be above 0, and at most 1")
+    for name in ("filter.target_pose", "filter.q_ref", *_KEPT):
+        if not 0.0 <= value[name] < 1.0:
+            raise ParameterError(
+                f"parameter '{name}' is {value[name]:g}, the share of the last value that each cycle keeps:"
+                " it must be at least 0, and below 1"
+            )
+    if not 0.0 < value[_TAKEN] <= 1.0:
+        raise ParameterError(
+            f"parameter '{_TAKEN}' is {value[_TAKEN]:g}, the share of the new torque that each cycle takes:"
+            " it must be above 0, and at most 1"
+        )
 
 
-_FILTERS = "filter.q", "filter.dq", "filter.q_ref", "filter.output_torque"
+_KEPT = {"filter.q": "position_filter", "filter.dq": "velocity_filter"}
+_TAKEN = "filter.output_torque"
+
+
+def _filters(value: Mapping[str, Any], rate: float, line: Callable[[str], None]) -> dict[str, Any]:
+    """Time constants of filters that keep a share of the last value in each cycle."""
+    rate = rate or _RATE
+    found = {name: (_KEPT[name], value[name]) for name in _KEPT}
+    found[_TAKEN] = "effort_filter", 1.0 - value[_TAKEN]
+    constants = {}
+    for name, (own, kept) in found.items():
+        constant = float(f"{-1.0 / (rate * math.log(kept)):.4g}") if kept > 0.0 else 0.0
+        if constant > LONGEST_FILTER:
+            raise ParameterError(
+                f"parameter '{name}' is {value[name]:g}, a time constant of {constant:.3g} s at {rate:g} Hz;"
+                f" at most {LONGEST_FILTER:g} s is stable with springs"
+            )
+        if constant > 0.0:
+            line(f"{name}: {value[name]:g} per cycle is {own}: {constant:g} s at {rate:g} Hz")
+        constants[own] = constant
+    return constants
 
 
 def _springs(value: Mapping[str, Any], line: Callable[[str], None]) -> dict[str, Any]:
@@ -196,6 +234,7 @@ def _springs(value: Mapping[str, Any], line: Callable[[str], None]) -> dict[str,
         "cartesian_damping": damping,
         "cartesian_error_clip": clip,
         "operational_space": decoupled,
+        "operational_space_regularization": float(value["operational_space_regularization"]),
     }
 
 
@@ -214,6 +253,7 @@ def _posture(value: Mapping[str, Any], joints: Sequence[str], line: Callable[[st
         "nullspace_stiffness": stiffness or [float(value["nullspace.stiffness"])],
         "nullspace_damping": -1.0 if damping <= 0.0 else damping,
         "nullspace_projector": projector,
+        "nullspace_regularization": float(value["nullspace.regularization"]),
         "nullspace_max_effort": float(value["nullspace.max_tau"]),
     }
 
@@ -277,22 +317,14 @@ _RATE = 1000.0
 def _report(value: Mapping[str, Any], line: Callable[[str], None]) -> None:
     """Lines for what other means here replace."""
     line(
-        f"filter.target_pose: {value['filter.target_pose']:g}: targets are smoothed by their times, and go"
-        " within the limits of speed and acceleration"
+        f"filter.target_pose, filter.q_ref: {value['filter.target_pose']:g}, {value['filter.q_ref']:g}:"
+        " targets are smoothed by their times, and go within the limits of speed and acceleration"
     )
-    given = ", ".join(
-        f"{name.removeprefix('filter.')} {value[name]:g}" for name in _FILTERS if value[name] < 1.0
-    )
-    if given:
-        line(f"filter.*: {given}: not applied, because filters delay the loop; efforts are bounded and blend")
-    line(
-        f"nullspace.regularization: {value['nullspace.regularization']:g}: the projection is limited at"
-        " singular poses"
-    )
-    line(
-        f"operational_space_regularization: {value['operational_space_regularization']:g}: the inertia of a"
-        " direction is limited where it is 100 times the mean"
-    )
+    for name in ("nullspace.regularization", "operational_space_regularization"):
+        if not 0.0 < value[name] <= 10.0:
+            raise ParameterError(f"parameter '{name}' is {value[name]:g}; it must be above 0, and at most 10")
+    if logged := [name for name in DEFAULTS if name.startswith("log.") and value[name]]:
+        line(f"{', '.join(logged)}: no effect; /diagnostics and the topics report instead")
     if value["enable_introspection"]:
         line("enable_introspection: no effect; ~/controller_state and the topics report instead")
     if value["base_frame"]:

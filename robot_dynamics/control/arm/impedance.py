@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -19,6 +19,8 @@ POSES = 64
 """Poses over the range of the joints at which the mass matrix is looked at."""
 COUPLED = (1.0, 0.8, 0.6, 0.4, 0.25, 0.15, 0.1)
 """Shares of what each joint stands by itself, of which the first that the whole arm stands is named."""
+LONGEST_FILTER = 0.05
+"""Longest time constant of a filter [s]."""
 INERTIA_RATIO = 1.3
 """Share of the model's inertia that a real one may lack; see gains.c."""
 
@@ -59,6 +61,30 @@ class ImpedanceParameters:
         minimum=0.0,
         maximum=1e9,
     )
+    position_filter: float = parameter(
+        0.0,
+        "Time constant of a low-pass filter of measured positions in the modes joint_impedance and"
+        " cartesian_impedance; 0: none",
+        unit="s",
+        minimum=0.0,
+        maximum=LONGEST_FILTER,
+    )
+    velocity_filter: float = parameter(
+        0.0,
+        "Time constant of a low-pass filter of measured velocities in the modes joint_impedance and"
+        " cartesian_impedance; 0: none",
+        unit="s",
+        minimum=0.0,
+        maximum=LONGEST_FILTER,
+    )
+    effort_filter: float = parameter(
+        0.0,
+        "Time constant of a low-pass filter of the efforts in the modes joint_impedance and"
+        " cartesian_impedance, but in a stop; 0: none",
+        unit="s",
+        minimum=0.0,
+        maximum=LONGEST_FILTER,
+    )
 
     def __post_init__(self) -> None:
         validate(self)
@@ -70,6 +96,16 @@ class ImpedanceParameters:
                 raise ParameterError(
                     f"parameter 'joint_damping' is {value:g}; it must not be negative, or -1: critical"
                 )
+
+    @property
+    def smoothing(self) -> tuple[float, float, float]:
+        """Time constants of the filters of positions, velocities and efforts [s]."""
+        return self.position_filter, self.velocity_filter, self.effort_filter
+
+    @property
+    def smoothing_delay(self) -> float:
+        """Delay of the springs or dampers by the filters, whichever is longer [s]."""
+        return max(self.position_filter, self.velocity_filter) + self.effort_filter
 
     def impedance(self, chain: KinematicChain) -> dict[str, Array]:
         """Arrays (n,) of the law, by their names in ``rd_settings``.
@@ -126,7 +162,8 @@ class ImpedanceParameters:
         ]
         for part in COUPLED:
             stable = rounded_down(values * np.minimum(part * np.array(own), 1.0))
-            slower = replace(self, **{name: tuple(stable.tolist())})
+            softer: dict[str, Any] = {name: tuple(stable.tolist())}
+            slower = replace(self, **softer)
             gains = tuple(float(gain.max()) for gain in slower.equivalent_gains(chain, arm))
             if TooFast.of((gains[0], gains[1]), bool(critical.any()), period, delay).share > 1.0:
                 return at_most(name, values, stable, period)

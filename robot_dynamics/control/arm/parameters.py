@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -113,8 +114,13 @@ class ArmParameters(
     @property
     def law(self) -> tuple[object, ...]:
         """Mode and gains."""
-        spring = self.joint_stiffness, self.joint_damping, self.joint_error_clip
+        spring = self.joint_stiffness, self.joint_damping, self.joint_error_clip, self.smoothing
         return self.mode, self.kp, self.kv, self.ki, *spring, *self.task_law, *self.guide_law
+
+    @property
+    def law_numbers(self) -> dict[str, Any]:
+        """Fields of ``rd_settings`` that are no arrays (n,)."""
+        return {"guide_friction": self.guide_friction, "smoothing": list(self.smoothing)}
 
     @property
     def frame_law(self) -> bool:
@@ -152,7 +158,7 @@ class ArmParameters(
 
         Arguments are those of :meth:`law_arrays`.
         """
-        delay = max(self.loop_delay, 0.0)
+        delay = max(self.loop_delay, 0.0) + (self.smoothing_delay if self.yields else 0.0)
         if self.frame_law and isinstance(links, CompiledDynamics):
             return self.unstable_task(chain, arm, links, period, delay)
         return self.unstable(chain, arm, period, delay)

@@ -23,7 +23,7 @@ from robot_dynamics.spatial import Array
 MODE = "cartesian_impedance"
 AXES = tuple(name.removeprefix("task_") for name in enumerators("rd_task_axes"))
 PROJECTORS = {name.removeprefix("project_"): about for name, about in enumerators("rd_projector").items()}
-LEAST_MOBILITY, LEVER = 1e-2, 0.1
+LEAST_MOBILITY, LEVER = 3e-2, 0.1
 """See task_impedance.c."""
 _LISTS = ("cartesian_stiffness", "cartesian_damping", "cartesian_error_clip")
 
@@ -111,6 +111,21 @@ class TaskImpedanceParameters:
         choices=tuple(PROJECTORS),
     )
 
+    operational_space_regularization: float = parameter(
+        0.0,
+        "Regularization e of the operational-space inertia: its inverse's singular values x count as"
+        " x + e²/x; 0: those below 0.03 of the third smallest are limited instead",
+        unit="1/kg",
+        minimum=0.0,
+        maximum=10.0,
+    )
+    nullspace_regularization: float = parameter(
+        0.0,
+        "Regularization e of the Jacobian's pseudo-inverse with nullspace_projector kinematic: its singular"
+        " values x count as x + e²/x; 0: those that are small are limited instead",
+        minimum=0.0,
+        maximum=10.0,
+    )
     limit_repulsion_range: float = parameter(
         0.0,
         "Distance from a joint's position limit from which a spring pushes it back in the mode"
@@ -160,7 +175,7 @@ class TaskImpedanceParameters:
         """Every parameter of the law."""
         springs = (self.cartesian_axes, *(getattr(self, name) for name in _LISTS), self.operational_space)
         posture = self.nullspace_stiffness, self.nullspace_damping, self.nullspace_max_effort
-        limits = self.limit_repulsion_range, self.limit_repulsion_effort
+        limits = *self._regularization, self.limit_repulsion_range, self.limit_repulsion_effort
         return (*springs, *posture, self.nullspace_projector, *limits)
 
     def task(self, chain: KinematicChain, links: EffortModel, held: Array | None = None) -> Task:
@@ -200,6 +215,7 @@ class TaskImpedanceParameters:
             setattr(value, name.removeprefix("cartesian_"), list(six(name, getattr(self, name))))
         value.posture_stiffness = kept
         value.posture_damping, value.posture_effort = self.nullspace_damping, self.nullspace_max_effort
+        value.regularization = list(self._regularization)
         value.limit_range, value.limit_effort = self.limit_repulsion_range, self.limit_repulsion_effort
         value.axes = AXES.index(self.cartesian_axes)
         value.projector = [*PROJECTORS].index(self.nullspace_projector)
@@ -234,6 +250,10 @@ class TaskImpedanceParameters:
         return fastest(self._systems(chain, arm, links, *self._springs, 1.0))
 
     @property
+    def _regularization(self) -> tuple[float, float]:
+        return self.operational_space_regularization, self.nullspace_regularization
+
+    @property
     def _springs(self) -> tuple[Array, Array]:
         """(6,) stiffness and (6,) damping."""
         stiffness, damping = (np.array(six(name, getattr(self, name))) for name in _LISTS[:2])
@@ -255,16 +275,19 @@ class TaskImpedanceParameters:
             jacobian = jacobian_at(q)
             mobility = jacobian @ np.linalg.solve(mass, jacobian.T)
             if self.operational_space:
-                inertia = limited_inverse(mobility)
+                inertia = limited_inverse(mobility, self.operational_space_regularization)
                 k = inertia * stiffness
                 d = inertia * np.where(damping < 0.0, 2.0 * np.sqrt(stiffness), damping)
             else:
                 k, d = np.diag(stiffness), damping_matrix(stiffness, damping, mobility)
             project = np.eye(chain.dof)
             if self.nullspace_projector == "dynamic":
-                project -= jacobian.T @ limited_inverse(mobility) @ np.linalg.solve(mass, jacobian.T).T
+                inertia = limited_inverse(mobility, self.operational_space_regularization)
+                project -= jacobian.T @ inertia @ np.linalg.solve(mass, jacobian.T).T
             elif self.nullspace_projector == "kinematic":
-                project -= jacobian.T @ limited_inverse(jacobian @ jacobian.T) @ jacobian
+                squares = jacobian @ jacobian.T
+                inverse = limited_inverse(squares, self.nullspace_regularization, squares=True)
+                project -= jacobian.T @ inverse @ jacobian
             own = self.nullspace_damping
             critical = 2.0 * np.sqrt(springs * np.diag(mass))
             dampers = critical if own < 0.0 else np.full(chain.dof, posture * own)
@@ -360,9 +383,20 @@ def damping_matrix(stiffness: Array, damping: Array, mobility: Array) -> Array:
     return np.asarray(np.diag(np.maximum(damping, 0.0)) + root[:, None] * scaled * root)
 
 
-def limited_inverse(mobility: Array) -> Array:
-    """(6, 6) inverse, of directions that can hardly be moved as task_impedance.c limits it."""
-    scale = np.array([1.0, 1.0, 1.0, LEVER, LEVER, LEVER])
+def limited_inverse(mobility: Array, regularization: float, squares: bool = False) -> Array:
+    """(6, 6) inverse, of directions that can hardly be moved as task_impedance.c limits or regularizes it.
+
+    Args:
+        mobility: (6, 6) symmetric.
+        regularization: 0: limited.
+        squares: whether its eigenvalues are squares of what is regularized.
+    """
+    scale = np.array([1.0, 1.0, 1.0, LEVER, LEVER, LEVER]) if regularization == 0.0 else np.ones(6)
     values, axes = np.linalg.eigh(scale[:, None] * mobility * scale)
-    inverse = axes / np.maximum(values, LEAST_MOBILITY * values.mean()) @ axes.T
-    return np.asarray(scale[:, None] * inverse * scale)
+    if regularization == 0.0:
+        inverses = 1.0 / np.maximum(values, LEAST_MOBILITY * values[2])
+    else:
+        values = np.maximum(values, 0.0)
+        added = regularization**2
+        inverses = 1.0 / (values + added) if squares else values / (values**2 + added)
+    return np.asarray(scale[:, None] * (axes * inverses @ axes.T) * scale)

@@ -156,20 +156,6 @@ static int find_effort(rd_core *core, double time, double *effort)
     return 1;
 }
 
-/* Efforts of a law that yields go no faster than they may, but in a stop. */
-static void bound_rate(const rd_core *core)
-{
-    const rd_settings *s = core->settings;
-    if (!s->effort_rates || !(s->machine->yielding >> s->mode & 1U) || core->stopping.kind || !core->has_sent
-        || !(core->period > 0.0)) {
-        return;
-    }
-    for (int j = 0; j < core->n; ++j) {
-        const double most = s->effort_rates[j] * core->period;
-        core->effort[j] = fmin(fmax(core->effort[j], core->sent[j] - most), core->sent[j] + most);
-    }
-}
-
 /* The command for the reference of now: 0 where the model fails, -1 where it gives no finite effort. */
 static int answer(rd_core *core, double time)
 {
@@ -181,7 +167,7 @@ static int answer(rd_core *core, double time)
         return -1;
     }
     rd_limit(core, core->unlimited, core->effort);
-    bound_rate(core);
+    rd_bound_rate(core);
     return 1;
 }
 
@@ -314,6 +300,7 @@ int rd_core_update(rd_core *core, double time, const double *position, const dou
     core->time = time;
     rd_measured_advance(measured, time, core->settings->looks_ahead ? rd_control_period(core, core->settings) : 0.0);
     observe(core, lost || core->discontinuity);
+    rd_see_state(core, elapsed, lost || core->discontinuity);
     rd_look_at_button(core, lost || core->discontinuity);
     const int doubted = (lost || core->discontinuity) && rd_speed_is_doubted(core);
     if (core->discontinuity) {

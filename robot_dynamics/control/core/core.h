@@ -189,6 +189,8 @@ typedef struct rd_task {
     double posture_effort;        /* of each joint at most [N m or N] */
     double limit_range;           /* from a position limit, in which a spring pushes the joint back; 0: none [rad or m] */
     double limit_effort;          /* of that spring at the limit [N m or N] */
+    double regularization[2];     /* of J M^-1 J^T [1/kg], and of the singular values of J [m or 1]; 0: directions that can
+                                     hardly be moved are limited instead */
     int32_t axes;                 /* enum rd_task_axes */
     int32_t projector;            /* enum rd_projector */
     int32_t decoupled;            /* whether springs act on accelerations, by the operational-space inertia */
@@ -199,6 +201,7 @@ typedef struct rd_observed {
     double delay;                 /* of the efforts behind the positions; below 0: they act later than they are sent [s] */
     const double *gravity;        /* (3) that they carry; NULL: that of the settings [m/s^2] */
     const double *friction;       /* (n, RD_FRICTION_PARAMETERS) that they overcome; NULL: that of the settings */
+    const double *offset;         /* (n) that their sensors add; NULL: none [N m or N] */
     int32_t driven;               /* whether rotors and friction are in them */
 } rd_observed;
 
@@ -239,11 +242,16 @@ typedef struct rd_settings {
     const double *stiffness, *damping, *error_clip; /* (n) of the mode RD_JOINT_IMPEDANCE; damping below 0: critical
                                      [N m/rad or N/m, N m s/rad or N s/m, rad or m] */
     const double *effort_rates;   /* (n) of modes that yield, infinite where there is none; NULL: none [N m/s or N/s] */
+    double smoothing[3];          /* time constants of low-pass filters in modes that yield: of measured positions, of
+                                     velocities, and of the efforts; 0: none [s] */
     const struct rd_task *task;   /* of the mode RD_CARTESIAN_IMPEDANCE, and of RD_HAND_GUIDING along axes; else NULL */
     const double *guide_speed;    /* (n) of the mode RD_HAND_GUIDING at most [rad/s or m/s] */
     const double *guide_limits;   /* (2 n) lowest, then highest positions of the mode [rad or m] */
     double guide_friction;        /* share of the friction that the mode compensates, below 1 */
-    const double *contact_floor;  /* (n) threshold of the external effort without friction; infinite: none */
+    /* Thresholds of the external efforts without friction at so many speeds (contact_points, n), infinite: none, and those
+     * speeds (contact_points, n) in ascending order; between them they are interpolated. One needs no speed. */
+    const double *contact_floor, *contact_speeds;
+    int32_t contact_points;
     double friction_drift;        /* share of the friction that thresholds leave */
     double observer_gain;         /* of the external efforts; 0: they are not observed [1/s] */
     const rd_observed *measured;  /* efforts that come with the states, from which external efforts are observed; NULL:

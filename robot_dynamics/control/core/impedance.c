@@ -10,11 +10,47 @@
 
 #include <math.h>
 
+/* Share by which a low-pass filter with a time constant follows in a time. */
+static double followed(double elapsed, double constant)
+{
+    return constant > 0.0 ? -expm1(-elapsed / constant) : 1.0;
+}
+
+void rd_see_state(rd_core *core, double elapsed, int broken)
+{
+    const rd_settings *s = core->settings;
+    const int smooths = s->machine->yielding >> s->mode & 1U, begins = !smooths || broken || !(elapsed > 0.0);
+    const double place = begins ? 1.0 : followed(elapsed, s->smoothing[0]);
+    const double rate = begins ? 1.0 : followed(elapsed, s->smoothing[1]);
+    rd_motion *smoothed = &core->smoothed;
+    core->seen = place < 1.0 || rate < 1.0 ? smoothed : &core->state;
+    for (int j = 0; j < core->n; ++j) {
+        const double q = core->state.position[j], qd = core->state.velocity[j];
+        smoothed->position[j] = place < 1.0 ? smoothed->position[j] + place * (q - smoothed->position[j]) : q;
+        smoothed->velocity[j] = rate < 1.0 ? smoothed->velocity[j] + rate * (qd - smoothed->velocity[j]) : qd;
+    }
+}
+
+/* But in a stop. */
+void rd_bound_rate(rd_core *core)
+{
+    const rd_settings *s = core->settings;
+    if (!s->effort_rates || !(s->machine->yielding >> s->mode & 1U) || core->stopping.kind || !core->has_sent
+        || !(core->period > 0.0)) {
+        return;
+    }
+    const double share = followed(core->period, s->smoothing[2]);
+    for (int j = 0; j < core->n; ++j) {
+        const double most = s->effort_rates[j] * core->period, step = core->effort[j] - core->sent[j];
+        core->effort[j] = core->sent[j] + share * fmin(fmax(step, -most), most);
+    }
+}
+
 /* C is bilinear and, by Christoffel's symbols, symmetric in both velocities: 4 C(q, a) b = h(a + b) - h(a - b). */
 int rd_yielding_dynamics(rd_core *core, const rd_settings *s, const double *acceleration, double *effort)
 {
     const rd_motion *r = &core->reference;
-    const double *q = core->state.position, *qd = core->state.velocity;
+    const double *q = core->seen->position, *qd = core->seen->velocity;
     double *velocity = core->scratch[0], *sum = core->scratch[1], *difference = core->scratch[2];
     int moves = 0;
     if (!s->machine->dynamics(core, s, q, core->zero, acceleration, r->velocity, effort)) {
@@ -45,7 +81,7 @@ int rd_yielding_dynamics(rd_core *core, const rd_settings *s, const double *acce
 int rd_joint_impedance(rd_core *core, const rd_settings *s, const rd_motion *ahead, double half, double *effort)
 {
     const rd_motion *r = &core->reference;
-    const double *q = core->state.position, *qd = core->state.velocity;
+    const double *q = core->seen->position, *qd = core->seen->velocity;
     double *acceleration = core->scratch[3];
     int needs_inertia = 0;
     (void)ahead;

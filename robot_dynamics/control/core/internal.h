@@ -61,6 +61,7 @@ struct rd_machine {
 /* Bits of an arm's modes that yield. */
 enum { RD_YIELDING = 1 << RD_JOINT_IMPEDANCE | 1 << RD_CARTESIAN_IMPEDANCE };
 enum { RD_TASK_ROWS = 18 };       /* three Jacobians */
+typedef double rd_row __attribute__((vector_size(64), aligned(8))); /* six numbers and two more */
 enum { RD_MOST_FAULTS = 3 };      /* within the duration of RD_REPEATED_FAULTS that latch */
 
 /* A rule at work: values as shares of its threshold. */
@@ -198,7 +199,7 @@ struct rd_core {
     double *matrix;               /* (n, n) scratch */
     struct {
         double *rows;             /* (RD_TASK_ROWS, n) scratch */
-        double modes[6][6], frame[6][6]; /* eigenvectors of the last cycle, in columns */
+        rd_row modes[6], frame[6]; /* eigenvectors of the last cycle, in rows */
     } task;                       /* see task_impedance.c */
     double *disturbance;          /* (n) of an arm: estimated acceleration that the model lacks [rad/s^2 or m/s^2] */
     double *undisturbed;          /* (n) its value when the error was small last */
@@ -239,6 +240,8 @@ struct rd_core {
     double last_time;
     double fault_began;           /* time of the first state in a row without a usable effort [s] */
     rd_motion state;              /* measured; no accelerations */
+    rd_motion smoothed;           /* the same through the filters of modes that yield; see impedance.c */
+    const rd_motion *seen;        /* the one of both that laws that yield use */
     double *place;                /* (n) where the machine is, in the coordinates of its references */
     void *machine_state;
     rd_motion reference, ahead;
@@ -323,10 +326,10 @@ void rd_choose_retreat(rd_core *core, int rule);
 void rd_go_on_with_retreat(rd_core *core);
 void rd_drop_retreat(rd_core *core);
 /* See impedance.c and task_impedance.c. */
-int rd_joint_impedance(rd_core *core, const rd_settings *settings, const rd_motion *ahead, double half_period,
-                       double *effort);
-int rd_cartesian_impedance(rd_core *core, const rd_settings *settings, const rd_motion *ahead, double half_period,
-                           double *effort);
+void rd_see_state(rd_core *core, double elapsed, int broken); /* filter it; `broken`: it is not the next one */
+void rd_bound_rate(rd_core *core);                            /* and filter the effort */
+int rd_joint_impedance(rd_core *core, const rd_settings *settings, const rd_motion *ahead, double half, double *effort);
+int rd_cartesian_impedance(rd_core *core, const rd_settings *settings, const rd_motion *ahead, double half, double *effort);
 void rd_core_publish(rd_core *core);
 /* External efforts (n) that are reported and that make contacts, then their thresholds (n). */
 static inline const double *rd_external(const rd_core *core)

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ARRAYS = 54 }; /* of n doubles in a core's store */
+enum { ARRAYS = 56 }; /* of n doubles in a core's store */
 
 _Static_assert(sizeof(rd_snapshot) % sizeof(uint64_t) == 0, "a snapshot is published word by word");
 
@@ -124,10 +124,12 @@ rd_core *rd_core_new(int n, const rd_settings *settings)
         &core->supervision.place, &core->supervision.stopped, &core->setpoints.position, &core->setpoints.velocity,
         &core->felt, &core->retreat.way, &core->rejoining.place, &core->rejoining.rate,
         &core->estimate.place, &core->estimate.velocity, &core->estimate.from, &core->measured, &core->acted,
+        &core->smoothed.position, &core->smoothed.velocity,
     };
     for (int i = 0; i < ARRAYS; ++i, place += n) {
         *arrays[i] = place;
     }
+    core->seen = &core->state;
     core->matrix = place;
     core->task.rows = place + each * each;
     core->retreat.coefficients = core->task.rows + RD_TASK_ROWS * each;

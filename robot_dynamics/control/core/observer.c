@@ -19,8 +19,8 @@
  * ask for waits; where commands act later than they are sent, the efforts wait. Both are means over the time between two
  * states, so a delay is a mean over the same time before.
  *
- * A joint's threshold is a floor and a share of the friction, and all dry friction at standstill, where it may have any
- * value. It passes the same filter, for what friction does about a reversal stays in the residual as long. */
+ * A joint's threshold is a floor at its speed, a share of the friction, and all dry friction at standstill, where it may
+ * have any value. It passes the same filter, for what friction does about a reversal stays in the residual as long. */
 #include "measured.h"
 
 #include <math.h>
@@ -159,6 +159,21 @@ static double friction_of(const rd_settings *s, const double *parameters, int j,
     return plain + slope * load;
 }
 
+/* The threshold without friction of a joint at a speed. */
+static double floor_at(const rd_settings *s, int n, int j, double speed)
+{
+    int k = 0;
+    while (k + 1 < s->contact_points && s->contact_speeds[(k + 1) * n + j] <= speed) {
+        ++k;
+    }
+    const double here = s->contact_floor[k * n + j];
+    if (k + 1 >= s->contact_points) {
+        return here;
+    }
+    const double from = s->contact_speeds[k * n + j], to = s->contact_speeds[(k + 1) * n + j];
+    return here + fmax(0.0, (speed - from) / (to - from)) * (s->contact_floor[(k + 1) * n + j] - here);
+}
+
 /* Keep what holds from the state before to this one, and replace it by its mean over as long a time, earlier by a delay;
  * limits (NULL: none) become as large as they were then. Whether that is known. */
 static int wait(rd_observer *o, double time, double elapsed, double delay, double *values, double *limits)
@@ -216,13 +231,15 @@ int rd_observer_update(rd_observer *o, const rd_settings *s, double time, const 
         o->kept = 0;
         o->delay = delay;
     }
-    rd_copy(o->acting, effort, o->n);
+    for (int j = 0; j < o->n; ++j) {
+        o->acting[j] = effort[j] - (about->offset ? about->offset[j] : 0.0);
+    }
     if (known && delay < 0.0) {
         known = wait(o, time, elapsed, -delay, o->acting, NULL);
     }
     for (int j = 0; j < o->n; ++j) {
         double drive = o->found[1][j] - o->found[2][j];
-        o->limit[j] = s->contact_floor[j];
+        o->limit[j] = floor_at(s, o->n, j, fabs(velocity[j]));
         if (about->driven) {
             momentum[j] += s->rotor_inertia[j] * velocity[j];
             drive -= friction_of(s, friction, j, velocity[j], o->acting[j], &o->limit[j]);

@@ -13,148 +13,20 @@
  * N = 1 - J^T (J J^T)^-1 J; decoupled, always dynamically.
  *
  * In a direction in which the frame can hardly be moved, at a singularity, Lambda does not grow beyond LEAST_MOBILITY:
- * efforts stay bounded and continuous there, and N leaves the posture what the frame cannot do. */
+ * efforts stay bounded and continuous there, and N leaves the posture what the frame cannot do. A regularization does so
+ * instead where it is given, in the units of the frame as they are: it takes from Lambda everywhere, and is no limit. */
 #include "measured.h"
+#include "six.h"
 
 #include <math.h>
 #include <string.h>
 
-static const double LEAST_MOBILITY = 1e-2;  /* share of the mean that an eigenvalue of J M^-1 J^T counts at least */
+static const double LEAST_MOBILITY = 3e-2;  /* share of the third smallest that an eigenvalue of J M^-1 J^T is at least:
+                                               a light wrist makes the largest ones and the mean very large */
 static const double LEVER = 0.1;            /* length at which turning and moving compare [m] */
 static const double TURNED_ROUND = 0.3;     /* the spring fades so far before half a turn, where its sense changes [rad] */
 static const double PI = 3.14159265358979323846;
 static const double PUSH_SMOOTHED = 0.05;   /* time constant of a wrench that is asked for [s] */
-enum { AXES = 6, MOST_SWEEPS = 12 };
-
-static double dot(const double *a, const double *b, int n)
-{
-    double sum = 0.0;
-    for (int j = 0; j < n; ++j) {
-        sum += a[j] * b[j];
-    }
-    return sum;
-}
-
-/* Eigenvalues of a symmetric matrix by Jacobi's rotations, which begin with the eigenvectors (columns of v) of the last
- * cycle. Those stay orthonormal by a Newton step. */
-static void find_eigen(const double a[AXES][AXES], double v[AXES][AXES], double values[AXES])
-{
-    double b[AXES][AXES], w[AXES][AXES];
-    for (int i = 0; i < AXES; ++i) {
-        for (int j = 0; j < AXES; ++j) {
-            double sum = 0.0;
-            for (int k = 0; k < AXES; ++k) {
-                sum += v[k][i] * v[k][j];
-            }
-            b[i][j] = (i == j ? 1.5 : 0.0) - 0.5 * sum;
-        }
-    }
-    memcpy(w, v, sizeof w);
-    for (int i = 0; i < AXES; ++i) {
-        for (int j = 0; j < AXES; ++j) {
-            v[i][j] = 0.0;
-            for (int k = 0; k < AXES; ++k) {
-                v[i][j] += w[i][k] * b[k][j];
-            }
-        }
-    }
-    for (int i = 0; i < AXES; ++i) {
-        for (int j = 0; j < AXES; ++j) {
-            w[i][j] = 0.0;
-            for (int k = 0; k < AXES; ++k) {
-                w[i][j] += a[i][k] * v[k][j];
-            }
-        }
-    }
-    for (int i = 0; i < AXES; ++i) {
-        for (int j = 0; j < AXES; ++j) {
-            b[i][j] = 0.0;
-            for (int k = 0; k < AXES; ++k) {
-                b[i][j] += v[k][i] * w[k][j];
-            }
-        }
-    }
-    for (int sweep = 0; sweep < MOST_SWEEPS; ++sweep) {
-        double beside = 0.0, on = 0.0;
-        for (int p = 0; p < AXES; ++p) {
-            on += b[p][p] * b[p][p];
-            for (int q = p + 1; q < AXES; ++q) {
-                beside += b[p][q] * b[p][q];
-            }
-        }
-        if (beside <= 1e-30 * on) {
-            break;
-        }
-        for (int p = 0; p < AXES; ++p) {
-            for (int q = p + 1; q < AXES; ++q) {
-                if (b[p][q] == 0.0) {
-                    continue;
-                }
-                const double theta = 0.5 * (b[q][q] - b[p][p]) / b[p][q];
-                const double t = copysign(1.0, theta) / (fabs(theta) + sqrt(theta * theta + 1.0));
-                const double c = 1.0 / sqrt(t * t + 1.0), s = t * c;
-                for (int k = 0; k < AXES; ++k) {
-                    const double x = b[k][p], y = b[k][q];
-                    b[k][p] = c * x - s * y;
-                    b[k][q] = s * x + c * y;
-                }
-                for (int k = 0; k < AXES; ++k) {
-                    const double x = b[p][k], y = b[q][k];
-                    b[p][k] = c * x - s * y;
-                    b[q][k] = s * x + c * y;
-                }
-                for (int k = 0; k < AXES; ++k) {
-                    const double x = v[k][p], y = v[k][q];
-                    v[k][p] = c * x - s * y;
-                    v[k][q] = s * x + c * y;
-                }
-            }
-        }
-    }
-    for (int i = 0; i < AXES; ++i) {
-        values[i] = b[i][i];
-    }
-}
-
-/* A function of the matrix with these eigenvectors and values, between two scalings, times x. */
-static void apply_scaled(const double v[AXES][AXES], const double values[AXES], const double scale[AXES], const double x[AXES],
-                         double out[AXES])
-{
-    double along[AXES];
-    for (int i = 0; i < AXES; ++i) {
-        along[i] = 0.0;
-        for (int k = 0; k < AXES; ++k) {
-            along[i] += v[k][i] * scale[k] * x[k];
-        }
-        along[i] *= values[i];
-    }
-    for (int k = 0; k < AXES; ++k) {
-        out[k] = scale[k] * dot(v[k], along, AXES);
-    }
-}
-
-/* The lower Cholesky factor of a matrix (n, n) in its place; whether it is positive definite. */
-static int factor(double *m, int n)
-{
-    for (int i = 0; i < n; ++i) {
-        for (int j = 0; j <= i; ++j) {
-            const double left = m[i * n + j] - dot(m + i * n, m + j * n, j);
-            if (i == j && !(left > 0.0)) {
-                return 0;
-            }
-            m[i * n + j] = i == j ? sqrt(left) : left / m[j * n + j];
-        }
-    }
-    return 1;
-}
-
-/* L^-1 x */
-static void solve_lower(const double *l, int n, const double *x, double *out)
-{
-    for (int i = 0; i < n; ++i) {
-        out[i] = (x[i] - dot(l + i * n, out, i)) / l[i * n + i];
-    }
-}
 
 /* Both vectors of six numbers in root axes, in the axes of a pose. */
 static void turn_into(const double pose[16], double x[AXES])
@@ -253,32 +125,33 @@ static void add_push(rd_core *core, const rd_settings *s, const double here[16],
     }
 }
 
-/* Eigenvalues, at least LEAST_MOBILITY of their mean, inverted. */
-static void invert_mobility(double values[AXES])
+/* Eigenvalues, at least LEAST_MOBILITY of the third smallest, inverted; or with a regularization e, x / (x^2 + e^2), of
+ * squares 1 / (x + e^2). */
+static void invert_mobility(double values[AXES], double regularization, int squares)
 {
-    double mean = 0.0;
+    const double added = regularization * regularization;
+    double low[3] = {INFINITY, INFINITY, INFINITY};
     for (int i = 0; i < AXES; ++i) {
-        mean += values[i] / AXES;
-    }
-    for (int i = 0; i < AXES; ++i) {
-        values[i] = mean > 0.0 ? 1.0 / fmax(values[i], LEAST_MOBILITY * mean) : 0.0;
-    }
-}
-
-static void scale_both(const double w[AXES][AXES], const double scale[AXES], double out[AXES][AXES])
-{
-    for (int i = 0; i < AXES; ++i) {
-        for (int k = 0; k < AXES; ++k) {
-            out[i][k] = scale[i] * w[i][k] * scale[k];
+        double rest = values[i];
+        for (int k = 0; k < 3; ++k) {
+            const double smaller = fmin(low[k], rest);
+            rest = fmax(low[k], rest);
+            low[k] = smaller;
         }
+    }
+    for (int i = 0; i < AXES; ++i) {
+        const double value = fmax(values[i], 0.0), least = LEAST_MOBILITY * low[2];
+        values[i] = added > 0.0 ? (squares ? 1.0 / (value + added) : value / (value * value + added))
+            : least > 0.0       ? 1.0 / fmax(value, least)
+                                : 0.0;
     }
 }
 
 /* Damping force at a twist: given, or critical with springs at the mobility w = J M^-1 J^T. */
-static void damp(rd_core *core, const rd_task *task, const double w[AXES][AXES], const double rate[AXES],
-                 double force[AXES])
+static void damp(rd_core *core, const rd_task *task, const rd_six w, const double rate[AXES], double force[AXES])
 {
-    double root[AXES], scaled[AXES][AXES], values[AXES], damped[AXES];
+    double root[AXES], values[AXES], damped[AXES], most = 0.0;
+    rd_six scaled = {{0.0}};
     int critical = 0;
     for (int i = 0; i < AXES; ++i) {
         const int own = task->damping[i] < 0.0 && task->stiffness[i] > 0.0;
@@ -289,9 +162,12 @@ static void damp(rd_core *core, const rd_task *task, const double w[AXES][AXES],
     if (!critical) {
         return;
     }
-    scale_both(w, root, scaled);
+    for (int i = 0; i < AXES; ++i) {
+        for (int k = 0; k < AXES; ++k) {
+            scaled[i][k] = root[i] * w[i][k] * root[k];
+        }
+    }
     find_eigen(scaled, core->task.modes, values);
-    double most = 0.0;
     for (int i = 0; i < AXES; ++i) {
         most = fmax(most, values[i]);
     }
@@ -304,30 +180,113 @@ static void damp(rd_core *core, const rd_task *task, const double w[AXES][AXES],
     }
 }
 
+/* The mobility of the frame as the law inverts it: as its eigenvectors and the inverses of its eigenvalues or, where
+ * none of them is limited, by its Cholesky factor. */
+typedef struct {
+    const double *even;           /* (6) scaling of the six directions */
+    int factored;
+    double factor[AXES * AXES], values[AXES];
+} rd_mobility;
+
+/* Whether LEAST_MOBILITY limits no eigenvalue: by the factor of the matrix, the trace of its inverse bounds the inverse of
+ * the least one, and the third smallest is at most the trace of either half. */
+static int is_mobile(const double *l, double third)
+{
+    double most = 0.0;
+    for (int i = 0; i < AXES; ++i) {
+        double unit[AXES] = {0.0}, column[AXES];
+        unit[i] = 1.0;
+        solve_lower(l, AXES, unit, column);
+        most += dot(column, column, AXES);
+    }
+    return LEAST_MOBILITY * third * most < 1.0;
+}
+
+/* `matrix`: the mobility, or where `squares` J J^T. */
+static void find_mobility(rd_core *core, const rd_six matrix, double regularization, int squares, rd_mobility *found)
+{
+    static const double EVEN[2][AXES] = {{1.0, 1.0, 1.0, LEVER, LEVER, LEVER}, {1.0, 1.0, 1.0, 1.0, 1.0, 1.0}};
+    const double *even = found->even = EVEN[regularization > 0.0];
+    double half[2] = {0.0, 0.0};
+    for (int i = 0; i < AXES; ++i) {
+        for (int k = 0; k <= i; ++k) {
+            found->factor[i * AXES + k] = even[i] * even[k] * matrix[i][k];
+        }
+        half[i / 3] += found->factor[i * AXES + i];
+    }
+    found->factored =
+        !(regularization > 0.0) && factor(found->factor, AXES) && is_mobile(found->factor, fmin(half[0], half[1]));
+    if (!found->factored) {
+        rd_six scaled = {{0.0}};
+        for (int i = 0; i < AXES; ++i) {
+            for (int k = 0; k < AXES; ++k) {
+                scaled[i][k] = even[i] * even[k] * matrix[i][k];
+            }
+        }
+        find_eigen(scaled, core->task.frame, found->values);
+        invert_mobility(found->values, regularization, squares);
+    }
+}
+
+/* The inverse of the mobility, times x. */
+static void apply_inverse(const rd_core *core, const rd_mobility *m, const double x[AXES], double out[AXES])
+{
+    if (!m->factored) {
+        apply_scaled(core->task.frame, m->values, m->even, x, out);
+        return;
+    }
+    double scaled[AXES], half[AXES];
+    for (int k = 0; k < AXES; ++k) {
+        scaled[k] = m->even[k] * x[k];
+    }
+    solve_lower(m->factor, AXES, scaled, half);
+    for (int i = AXES - 1; i >= 0; --i) {
+        double left = half[i];
+        for (int k = i + 1; k < AXES; ++k) {
+            left -= m->factor[k * AXES + i] * out[k];
+        }
+        out[i] = left * m->factor[i * AXES + i];
+    }
+    for (int k = 0; k < AXES; ++k) {
+        out[k] *= m->even[k];
+    }
+}
+
 /* The spring that pushes a joint back from a position limit, with critical damping that comes as the spring does. */
 static double pushed_back(const rd_core *core, const rd_settings *s, int j, double mass)
 {
     const rd_task *task = s->task;
-    const double q = core->state.position[j], near = task->limit_range;
+    const double q = core->seen->position[j], near = task->limit_range;
     if (!(near > 0.0)) {
         return 0.0;
     }
     const double low = fmin(fmax((near - (q - s->position_limits[j])) / near, 0.0), 1.0);
     const double high = fmin(fmax((near - (s->position_limits[core->n + j] - q)) / near, 0.0), 1.0);
     const double damping = 2.0 * sqrt(task->limit_effort / near * mass) * fmax(low, high);
-    return task->limit_effort * (low - high) - damping * core->state.velocity[j];
+    return task->limit_effort * (low - high) - damping * core->seen->velocity[j];
+}
+
+/* Products of all rows (6, n) with each other. */
+static void find_products(const double *rows, int n, rd_six products)
+{
+    for (int i = 0; i < AXES; ++i) {
+        for (int k = 0; k <= i; ++k) {
+            products[i][k] = products[k][i] = dot(rows + i * n, rows + k * n, n);
+        }
+    }
 }
 
 int rd_cartesian_impedance(rd_core *core, const rd_settings *s, const rd_motion *ahead, double half, double *effort)
 {
-    static const double EVEN[AXES] = {1.0, 1.0, 1.0, LEVER, LEVER, LEVER};
     const rd_task *task = s->task;
     const int n = core->n;
     const rd_motion *r = &core->reference;
-    const double *q = core->state.position, *qd = core->state.velocity, *beside = rd_measured_now(s);
+    const double *q = core->seen->position, *qd = core->seen->velocity, *beside = rd_measured_now(s);
     double *jacobian = core->task.rows, *solved = jacobian + AXES * n, *next = solved + AXES * n, *mass = core->matrix;
     double *acceleration = core->scratch[3], *posture = core->scratch[1], *lowered = core->scratch[2];
-    double soft = 1.0, here[16], there[16], e[AXES], rate[AXES], force[AXES], w[AXES][AXES], scaled[AXES][AXES], mobility[AXES];
+    double soft = 1.0, here[16], there[16], e[AXES], rate[AXES], force[AXES];
+    rd_six w = {{0.0}};
+    rd_mobility mobility;
     (void)ahead;
     (void)half;
     if (s == core->settings) {
@@ -367,24 +326,16 @@ int rd_cartesian_impedance(rd_core *core, const rd_settings *s, const rd_motion 
         rate[i] = dot(next + i * n, r->velocity, n) - dot(jacobian + i * n, qd, n);
         e[i] = soft * soft * task->stiffness[i] * fmin(fmax(e[i], -task->error_clip[i]), task->error_clip[i]);
     }
-    for (int i = 0; i < AXES; ++i) {
-        for (int k = 0; k <= i; ++k) {
-            w[i][k] = w[k][i] = dot(solved + i * n, solved + k * n, n);
-        }
-    }
+    find_products(solved, n, w);
     const int projects = task->projector != RD_PROJECT_NONE;
     const int kinematic = task->projector == RD_PROJECT_KINEMATIC && !task->decoupled;
-    if (task->decoupled || projects) {
-        if (kinematic) {
-            memcpy(solved, jacobian, sizeof(double) * (size_t)(AXES * n));
-        }
-        for (int i = 0; i < AXES; ++i) {
-            for (int k = 0; k <= i; ++k) {
-                scaled[i][k] = scaled[k][i] = EVEN[i] * EVEN[k] * dot(solved + i * n, solved + k * n, n);
-            }
-        }
-        find_eigen(scaled, core->task.frame, mobility);
-        invert_mobility(mobility);
+    if (kinematic) {
+        rd_six squares = {{0.0}};
+        memcpy(solved, jacobian, sizeof(double) * (size_t)(AXES * n));
+        find_products(solved, n, squares);
+        find_mobility(core, squares, task->regularization[1], 1, &mobility);
+    } else if (task->decoupled || projects) {
+        find_mobility(core, w, task->regularization[0], 0, &mobility);
     }
     if (task->decoupled) {
         double found[2][AXES], asked[AXES];
@@ -403,7 +354,7 @@ int rd_cartesian_impedance(rd_core *core, const rd_settings *s, const rd_motion 
                 asked[i] += (next[i * n + j] - jacobian[i * n + j]) * r->acceleration[j];
             }
         }
-        apply_scaled(core->task.frame, mobility, EVEN, asked, force);
+        apply_inverse(core, &mobility, asked, force);
     } else {
         damp(core, task, w, rate, force);
         for (int i = 0; i < AXES; ++i) {
@@ -419,7 +370,7 @@ int rd_cartesian_impedance(rd_core *core, const rd_settings *s, const rd_motion 
         for (int i = 0; i < AXES; ++i) {
             moved[i] = -dot(solved + i * n, kinematic ? posture : lowered, n);
         }
-        apply_scaled(core->task.frame, mobility, EVEN, moved, held);
+        apply_inverse(core, &mobility, moved, held);
         add_force(jacobian, n, held, posture);
     }
     add_force(jacobian, n, force, posture);
