@@ -15,6 +15,8 @@ from robot_dynamics.view.visuals import Cylinder, Sphere, Visual
 COLOR: Color = (0.60, 0.66, 0.72, 1.0)
 THICKNESS = 0.025
 """Radius of a capsule, as a share of the robot's size."""
+LEAST = 1e-3
+"""Share of the robot's mass below which a link without shapes is a frame with a nominal mass: not shown."""
 SHORTEST = 0.2
 """A link whose ends are nearer than this many radii is a ball."""
 
@@ -24,8 +26,8 @@ def placeholder_shapes(
 ) -> tuple[Visual, ...]:
     """Capsules for the links that should be seen and have no shape.
 
-    These are the links whose own shapes cannot be drawn, those with a mass, and, of a robot without any
-    shape, all that carry others.
+    These are the links whose own shapes cannot be drawn, those with a mass that counts, and, of a robot
+    without any shape, all that carry others.
 
     Args:
         tree: the robot.
@@ -35,11 +37,13 @@ def placeholder_shapes(
     """
     shaped = {visual.link for visual in shapes}
     radius = THICKNESS * size
+    masses = {link.name: link.body.mass for link in tree.links.values() if link.body is not None}
+    least = LEAST * sum(masses.values())
     found: list[Visual] = []
     for link in tree.links.values():
         if link.name in shaped:
             continue
-        massive = link.body is not None and link.body.mass > 0.0
+        massive = masses.get(link.name, 0.0) > least
         if massive or link.name in faulty or (not shaped and tree.child_joints[link.name]):
             found += _link(tree, link.name, radius)
     return tuple(found)

@@ -148,6 +148,15 @@ def test_a_faulty_visual_is_left_out_with_its_reason(inside, reason):
     assert isinstance(found, str) and reason in found and "link 'a'" in found
 
 
+def test_a_frame_with_a_nominal_mass_is_not_shown():
+    """Of a robot without shapes all links with a mass that counts are."""
+    frame = """<link name="camera"><inertial><mass value="0.001"/>
+      <inertia ixx="1e-8" ixy="0" ixz="0" iyy="1e-8" iyz="0" izz="1e-8"/></inertial></link>
+      <joint name="fixed" type="fixed"><parent link="base"/><child link="camera"/></joint></robot>"""
+    shown = {shape.link for shape in read_robot(GRIPPER.replace("</robot>", frame)).shapes}
+    assert {"arm", "left", "right"} <= shown and "camera" not in shown
+
+
 @pytest.mark.parametrize(
     "text",
     [
