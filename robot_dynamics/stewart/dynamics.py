@@ -7,13 +7,15 @@ the leg forces enters.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from robot_dynamics.errors import ParameterError, RobotDynamicsError, SingularityError, StateError, quoted
 from robot_dynamics.inputs.arrays import real_array, real_number, real_vector
 from robot_dynamics.inputs.records import check_fields, numbers
+from robot_dynamics.model.chain import RigidBody
+from robot_dynamics.model.lumping import lumped_body
 from robot_dynamics.spatial import Array
 from robot_dynamics.stewart.checks import require_finite
 from robot_dynamics.stewart.compiled import CompiledStewart
@@ -131,6 +133,7 @@ def simulate(
     external_force: Array | None = None,
     external_torque: Array | None = None,
     compiled: CompiledStewart | None = None,
+    payload: RigidBody | None = None,
 ) -> tuple[Array, list[State]]:
     """Motion under actuator forces, by the classical fourth-order Runge-Kutta method.
 
@@ -143,6 +146,7 @@ def simulate(
         external_force: (3,) on the platform, platform frame [N].
         external_torque: (3,) about the platform's origin, platform frame [N·m].
         compiled: actuator forces of this machine; the motion is the same, and several times quicker.
+        payload: body on the platform beside the machine's own, platform frame.
 
     Returns:
         Times (N,) [s] and as many states, the start included.
@@ -159,10 +163,14 @@ def simulate(
     force = np.zeros(3) if external_force is None else real_vector("external_force", external_force, 3)
     torque = np.zeros(3) if external_torque is None else real_vector("external_torque", external_torque, 3)
 
+    carrying = machine
+    if payload is not None and payload.mass > 0.0:
+        carrying = replace(machine, platform=lumped_body((machine.platform, payload)))
+
     def rate(time: float, x: Array) -> Array:
         applied = _checked(forces(time, _unpack(x)), time)
-        found = None if compiled is None else _compiled_rate(compiled, x, applied, force, torque)
-        return _rate(machine, x, applied, force, torque) if found is None else found
+        found = None if compiled is None else _compiled_rate(compiled, x, applied, force, torque, payload)
+        return _rate(carrying, x, applied, force, torque) if found is None else found
 
     steps = duration / step
     if steps > MOST_STEPS:
@@ -223,13 +231,20 @@ def _rate(machine: Machine, x: Array, applied: Array, force: Array, torque: Arra
 
 
 def _compiled_rate(
-    compiled: CompiledStewart, x: Array, applied: Array, force: Array, torque: Array
+    compiled: CompiledStewart,
+    x: Array,
+    applied: Array,
+    force: Array,
+    torque: Array,
+    payload: RigidBody | None,
 ) -> Array | None:
     """The same from compiled forces; None where forces do not determine the accelerations."""
     motions = np.zeros((7, MOTION_SIZE))
     motions[:] = np.concatenate([x, np.zeros(6), force, torque])
     motions[:, 3:7] /= np.linalg.norm(x[3:7])
     motions[1:, 13:19] = np.eye(6)
+    if payload is not None:
+        motions[:, 19:25] += _payload_wrench(payload, compiled.machine.gravity, motions)
     try:
         rows = compiled.actuator_forces(motions)
         acceleration = np.linalg.solve((rows[1:] - rows[0]).T, applied - rows[0])
@@ -238,6 +253,18 @@ def _compiled_rate(
     if not np.isfinite(acceleration).all():
         return None
     return np.concatenate([x[7:10], _quaternion_rate(x[3:7], x[10:13]), acceleration])
+
+
+def _payload_wrench(payload: RigidBody, gravity: Array, motions: Array) -> Array:
+    """(N, 6) weight and inertia of a body as a wrench about the platform's origin, platform frame."""
+    rotation = rotation_from_quaternion(motions[0, 3:7])
+    center, spin = rotation @ payload.center_of_mass, motions[0, 10:13]
+    inertia = rotation @ payload.inertia @ rotation.T
+    turn = motions[:, 16:19]
+    moved = motions[:, 13:16] + np.cross(turn, center) + np.cross(spin, np.cross(spin, center))
+    force = payload.mass * (gravity - moved)
+    torque = np.cross(center, force) - turn @ inertia - np.cross(spin, inertia @ spin)
+    return np.hstack([force @ rotation, torque @ rotation])
 
 
 def _runge_kutta_step(rate: Callable[[float, Array], Array], time: float, x: Array, h: float) -> Array:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 
 import numpy as np
 import pytest
@@ -146,6 +147,25 @@ def test_the_controllers_own_refusal_is_shown(live):
     sender = live.peer.publisher(MultiDOFJointTrajectory, "stewart_platform/trajectory", qos.TRAJECTORY)
     sender.publish(MultiDOFJointTrajectory(points=[MultiDOFJointTrajectoryPoint()]))
     live.wait_for_notice("stewart_platform: trajectory refused: waypoint 0 has 0 transforms")
+
+
+def test_a_stream_that_limits_change_is_shown_with_the_deviation_and_the_limit(live):
+    poses = live.peer.publisher(PoseStamped, "stewart_platform/pose_command", qos.STREAM)
+    sent = 0
+
+    def send():
+        nonlocal sent
+        sent += 1
+        message = PoseStamped()
+        message.pose.position.z = 1e-3 * HOME[2] + (0.25 if sent > 20 else 0.0)
+        message.pose.orientation.w = 1.0
+        poses.publish(message)
+
+    def shown():
+        text = live.driver.execute_script("return document.body.innerText")
+        return re.search(r"stream changed by \d+\.\d+ mm, \S+ mrad: longest length of leg_\d", text)
+
+    live.peer.repeat_until(send, shown, "the deviation is not shown")
 
 
 def test_a_controller_that_ends_is_told_and_one_that_comes_back_is_used_again(browser):

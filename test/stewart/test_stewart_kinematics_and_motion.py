@@ -1,6 +1,7 @@
 """Kinematics, dynamics in task space, simulation and paths."""
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,8 +10,10 @@ from transforms3d.axangles import axangle2mat
 
 from robot_dynamics import stewart
 from robot_dynamics.errors import SingularityError, StateError, TrajectoryError
+from robot_dynamics.model.chain import RigidBody
+from robot_dynamics.model.lumping import lumped_body
 from robot_dynamics.resources import resource
-from robot_dynamics.stewart.dynamics import _runge_kutta_step
+from robot_dynamics.stewart.dynamics import State, _runge_kutta_step, simulate
 from robot_dynamics.stewart.orientation import (
     quaternion_from_rotation,
     rotation_from_quaternion,
@@ -143,6 +146,21 @@ def test_simulation_holds_its_pose_under_the_forces_of_its_weight(demo):
     hold = demo.inverse_dynamics(*HOME, *np.zeros((4, 3))).actuator_forces
     _, states = demo.simulate(lambda time, state: hold, 0.05, 0.01)
     np.testing.assert_allclose(states[-1].position, HOME[0], atol=1e-12)
+
+
+def test_a_payload_beside_compiled_forces_moves_as_one_of_the_machine(demo):
+    body = RigidBody(4.0, np.array([0.05, -0.03, 0.2]), np.diag([0.1, 0.2, 0.15]))
+    turned = [0.05, 0.1, -0.02, np.sqrt(0.9871)]
+    start = State(np.array(HOME[0]), np.array(turned), np.array([0.1, 0.2, -0.1]), np.array([0.3, -0.2, 0.5]))
+    forces = np.array([50.0, 60.0, 70.0, 80.0, 90.0, 40.0])
+
+    def end(machine, **given):
+        return simulate(machine, start, lambda time, state: forces, 0.03, 0.01, **given)[1][-1]
+
+    expected = end(replace(demo.machine, platform=lumped_body((demo.machine.platform, body))))
+    for found in (end(demo.machine, compiled=demo.compile(), payload=body), end(demo.machine, payload=body)):
+        for name in ("position", "orientation", "linear_velocity", "angular_velocity"):
+            np.testing.assert_allclose(getattr(found, name), getattr(expected, name), atol=1e-12)
 
 
 def test_parabolic_path_is_that_of_the_paper():

@@ -260,12 +260,12 @@ def measure(title: str, run: tuple[list[NodeProcess], Record, Waits], action: Ca
         times = [one.at for one in seen if one.topic == topic and began <= one.at <= end]
         gaps = ((b - a, waits.between(a, b)) for a, b in itertools.pairwise(times) if b - a > COUNTED)
         phase.silences[topic] = [gap - wait for gap, wait in gaps if gap - wait > COUNTED]
-        for a, b in itertools.pairwise(one for one in seen if one.topic == topic and began <= one.at <= end):
-            if (gap := b.at - a.at - waits.between(a.at, b.at)) > COUNTED and a.stamp:
+        stamped = [one for one in seen if one.topic == topic and one.stamp and began <= one.at <= end]
+        for a, b in itertools.pairwise(stamped):
+            gap = b.at - a.at - (waits.between(a.at, b.at) if b.at - a.at > COUNTED else 0.0)
+            if gap > COUNTED:
                 apart = 1e-9 * (b.stamp - a.stamp)
-                print(
-                    f"    states: {gap:.3f} s at {a.at - began:.0f} s, stamps {apart:.3f} s apart", flush=True
-                )
+                print(f"    states: {gap:.3f} s at {a.at - began:.0f} s, stamps {apart:.3f} s apart")
     return phase
 
 

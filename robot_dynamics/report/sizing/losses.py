@@ -71,8 +71,15 @@ def holding(platform: StewartPlatform) -> Array:
     return np.asarray(platform.inverse_dynamics_of(home, on_violation="report").actuator_forces)
 
 
-def fall(platform: StewartPlatform) -> Landing:
-    """Fall from rest at home without actuator forces, friction and springs included."""
+def fall(platform: StewartPlatform, payload: RigidBody | None = None) -> Landing:
+    """Fall from rest at home without actuator forces, friction and springs included.
+
+    Args:
+        platform: the machine; several falls of a compiled one are quicker.
+        payload: body on the platform beside the machine's own, platform frame.
+    """
+    if payload is not None:
+        platform = QuickPlatform(platform.machine, payload)
     return _until_a_stop(platform, _at_home(platform.machine), FALL_STEP, lambda time, state: _NO_FORCE)
 
 
@@ -88,12 +95,12 @@ def losses(platform: StewartPlatform, power: Landing) -> Mapping[str, Landing | 
         platform: the machine, as its file describes it.
         power: the loss of power.
     """
-    truth, names = _Quick(compensated(platform).machine), platform.machine.leg_names
+    truth, names = QuickPlatform(compensated(platform).machine), platform.machine.leg_names
     found: dict[str, Landing | str] = {"power": power}
     body = RigidBody(
         UNKNOWN * platform.machine.platform.mass, platform.machine.platform.center_of_mass, np.zeros((3, 3))
     )
-    heavier = StewartPlatform(loaded(truth.machine, body))
+    heavier = QuickPlatform(truth.machine, body)
     for output in ("settle", "gravity_fade"):
         for words, real in (("", truth), (f", {UNKNOWN:.0%} of the mass unknown", heavier)):
             found[f"joint states, {output}{words}"] = _tried(_without_states, platform, real, output)
@@ -120,7 +127,7 @@ def loss_lines(found: Mapping[str, Landing | str]) -> Iterator[str]:
         elif np.isfinite(lost.time):
             yield (
                 f"loss of {name}: {shown(lost.leg)} is at its end stop after {lost.time:.2f} s; the fastest"
-                f" leg has {lost.speed:.3g} m/s"
+                f" leg has {lost.speed:.2f} m/s"
             )
         else:
             yield f"loss of {name}: no leg comes to an end stop"
@@ -133,7 +140,7 @@ def loss_table(found: Mapping[str, Landing | str]) -> dict[str, Any]:
         if isinstance(lost, str):
             rows.append([name, "", lost, "", "", ""])
             continue
-        cells = [f"{lost.time:.2f}", shown(lost.leg), f"{lost.speed:.3g}", f"{lost.energy:.3g}"]
+        cells = [f"{lost.time:.2f}", shown(lost.leg), f"{lost.speed:.2f}", f"{lost.energy:.3g}"]
         braked = f"{lost.braked:.2f}" if np.isfinite(lost.braked) else "not before"
         rows.append([name, *(cells if np.isfinite(lost.time) else ["", "none", "", ""]), braked])
     header = ["loss of", "end stop after [s]", "leg", "speed of the fastest leg [m/s]", "energy [J]"]
@@ -157,12 +164,17 @@ def _tried(simulation: Callable[..., Landing], *arguments: object) -> Landing | 
         return str(error)
 
 
-class _Quick(StewartPlatform):
-    """A platform that is simulated by compiled forces: worth their compilation for many simulations."""
+class QuickPlatform(StewartPlatform):
+    """A platform that is simulated by compiled forces: worth their compilation for many simulations.
 
-    def __init__(self, machine: Machine) -> None:
-        super().__init__(machine)
-        self.compiled = self.compile()
+    Args:
+        machine: the platform.
+        payload: body beside the machine's own, platform frame; nothing is compiled for it.
+    """
+
+    def __init__(self, machine: Machine, payload: RigidBody | None = None) -> None:
+        super().__init__(machine if payload is None else loaded(machine, payload))
+        self.payload, self.compiled = payload, StewartPlatform(machine).compile()
 
 
 class _Loop:
@@ -283,8 +295,14 @@ def _simulate(
     platform: StewartPlatform, start: State, forces: Array, duration: float, step: float
 ) -> list[State]:
     """Motion under constant forces."""
-    machine, compiled = platform.machine, platform.compiled if isinstance(platform, _Quick) else None
-    return simulate(machine, start, lambda time, state: forces, duration, step, compiled=compiled)[1]
+    machine, compiled, payload = platform.machine, None, None
+    if isinstance(platform, QuickPlatform):
+        machine, compiled, payload = platform.compiled.machine, platform.compiled, platform.payload
+
+    def constant(time: float, state: State) -> Array:
+        return forces
+
+    return simulate(machine, start, constant, duration, step, compiled=compiled, payload=payload)[1]
 
 
 def _beyond(machine: Machine, state: State) -> Array:

@@ -22,7 +22,15 @@ from robot_dynamics.report.sizing.axes import NAMES, PLANES, is_turn, shown_unit
 from robot_dynamics.report.sizing.box import WorkspaceBox, largest_box
 from robot_dynamics.report.sizing.envelopes import MotionEnvelope, envelope_rows, envelopes
 from robot_dynamics.report.sizing.loads import REACTIONS, Loads, recorded_loads, standard_loads
-from robot_dynamics.report.sizing.losses import Landing, fall, holding, loss_rows, loss_table, losses
+from robot_dynamics.report.sizing.losses import (
+    Landing,
+    QuickPlatform,
+    fall,
+    holding,
+    loss_rows,
+    loss_table,
+    losses,
+)
 from robot_dynamics.report.sizing.ratings import Ratings, ratings, supply
 from robot_dynamics.report.sizing.verdict import LoadCase, bars, next_steps, verdict
 from robot_dynamics.report.sizing.workspace import CAUSES, Excursion, PlaneMap, excursions, map_rows, maps
@@ -88,16 +96,18 @@ def study(
             return standard_loads(carrying, reached, able)
         return recorded_loads(carrying, motion, title)
 
-    def case(name: str, carrying: StewartPlatform) -> LoadCase:
-        there, freed = in_motion(carrying), compensated(carrying)
-        rated, mass = ratings(platform.machine, there), carrying.machine.platform.mass
-        return LoadCase(name, mass, there, rated, supply(there), fall(freed), holding(freed))
+    falling = QuickPlatform(compensated(platform).machine)
+
+    def case(name: str, carrying: StewartPlatform, payload: RigidBody | None = None) -> LoadCase:
+        there, mass = in_motion(carrying), carrying.machine.platform.mass
+        rated, held = ratings(platform.machine, there), holding(compensated(carrying))
+        return LoadCase(name, mass, there, rated, supply(there), fall(falling, payload), held)
 
     progress("loads of the motion", 0.2)
     machine = platform.machine
     cases = [case("", platform)]
     for name, body in (payloads or {}).items():
-        cases.append(case(name, StewartPlatform(loaded(machine, body))))
+        cases.append(case(name, StewartPlatform(loaded(machine, body)), body))
     progress("maps of the workspace", 0.4)
     every = maps(machine, reached)
     progress("proof of the box", 0.6)
