@@ -118,12 +118,23 @@ def _through(
 
 def _joined(whole: QuinticSpline, paths: dict[int, QuinticSpline]) -> QuinticSpline:
     """One path of all joints; those of ``paths`` along these."""
-    times = np.unique(np.concatenate([whole.times, *(path.times for path in paths.values())]))
+    times = _merged(whole.times, np.concatenate([path.times for path in paths.values()]))
     rows = [np.array(row) for row in whole.at(times)]
     for j, path in paths.items():
         for row, own in zip(rows, path.at(times), strict=True):
             row[:, [j]] = own
     return QuinticSpline(times, hermite_coefficients(np.diff(times), *rows))
+
+
+def _merged(times: Array, others: Array) -> Array:
+    """``times`` and ``others``, ascending; of those that differ only by rounding one, of ``times`` all.
+
+    Joints that move alike have knots at almost the same time, and no quintic fits an interval of 1e-15 s.
+    """
+    others = np.sort(others)
+    others = others[np.diff(others, prepend=-np.inf) > 0.5 * _SHORTEST_PART]
+    away = np.abs(others[:, None] - times).min(axis=1) > 0.5 * _SHORTEST_PART
+    return np.sort(np.concatenate([times, others[away]]))
 
 
 def _slowing(

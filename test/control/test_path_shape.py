@@ -112,6 +112,22 @@ def test_a_moving_start_goes_no_farther_than_its_shortest_stop(durations, speed,
     np.testing.assert_allclose([start[1][0, 0], start[2][0, 0]], [speed, bend], atol=1e-9)
 
 
+def test_joints_that_move_alike_have_the_path_of_each_alone():
+    """Their knots differ by rounding only; an interval between two of them fits no quintic."""
+    open_ends, rng = np.full((2, 2, 3), OPEN), np.random.default_rng(0)
+    for _ in range(6):
+        begin = rng.uniform(-1.0, 1.0, 3) * [1.0, 1.0, 0.0] + [0.3, -0.6, 0.0]
+        positions = np.array([begin, begin + 0.4])
+        open_ends[:, 0], open_ends[:, -1] = [[-0.5] * 3, [rng.uniform(-1.0, 1.0)] * 3], 0.0
+        whole = moving_spline(np.array([0.0, 2.0]), positions, *open_ends, np.full(3, 5.0))
+        for j in range(3):
+            rates = [rate[:, [j]] for rate in open_ends]
+            alone = moving_spline(np.array([0.0, 2.0]), positions[:, [j]], *rates, np.full(1, 5.0))
+            for order in (0, 1, 2):
+                bounds = [extremes(path.times, path.coefficients, order).largest for path in (whole, alone)]
+                assert bounds[0][j] == pytest.approx(bounds[1][0], abs=1e-3)
+
+
 def test_the_way_back_begins_with_a_stop_within_the_acceleration_limit():
     """0.5 rad/s with 5 rad/s²: the shortest stop takes 25 mrad, the allowance is 2 % of half a radian."""
     moving = Reference(np.zeros(1), np.array([0.5]), np.zeros(1))

@@ -219,12 +219,19 @@ def test_a_new_trajectory_continues_the_old_one_without_a_jump():
         np.testing.assert_allclose(second.points[0].velocities, qd, atol=1e-7)
         # On an empty one the reference slows down on its path, from its velocity and with its efforts.
         goes = ends(second) - 2 * SECOND + SECOND // 3
-        peer.wait_until(lambda: robot.now() > goes, "time stands still")
+        places = itertools.cycle([0.0, 0.01])
+
+        def after(condition):
+            """Of an arm that moves."""
+            robot.be([0.0, next(places)])
+            return condition()
+
+        peer.wait_until(lambda: after(lambda: robot.now() > goes), "time stands still")
         robot.input.publish(JointTrajectory())
         stop = peer.wait_until(lambda: robot.sent[-1] is not second and robot.sent[-1], "it does not stop")
         begin = stamp_to_nanoseconds(stop.header.stamp) - stamp_to_nanoseconds(second.header.stamp)
-        after = times(second) - 1e-9 * begin
-        before = int(np.flatnonzero(after <= 0.0)[-1])
+        since = times(second) - 1e-9 * begin
+        before = int(np.flatnonzero(since <= 0.0)[-1])
         first, last = stop.points[0], stop.points[-1]
         assert first.velocities[1] > 0.01
         low, high = (second.points[k].positions[1] for k in (before, before + 1))
@@ -234,6 +241,12 @@ def test_a_new_trajectory_continues_the_old_one_without_a_jump():
         np.testing.assert_allclose(last.accelerations, 0.0, atol=1e-9)
         assert times(stop)[-1] < 1.0
         assert_interpolates(stop, 0.01 * np.array([40.0, 20.0]))
+        # The arm goes on, because its controller has refused the stop: it is held where it is.
+        peer.wait_until(lambda: after(lambda: robot.sent[-1] is not stop), "the arm is not held")
+        node.wait_for_output("the arm moves on after its stop, which the controller has not taken")
+        (held,) = robot.sent[-1].points
+        assert held.positions[1] in (0.0, 0.01)
+        assert not any(held.velocities)
 
 
 def test_what_cannot_be_followed_is_refused_with_its_reason():

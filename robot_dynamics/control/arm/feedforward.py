@@ -32,6 +32,11 @@ NEAR = 0.02
 has been moved by somebody else [rad or m]."""
 STOP_DELIVERY = 0.02
 """Time that a stop gets for its way to the controller [s]."""
+BRIDGE, LATE = 5.0, 0.5
+"""A controller that blends leads to a plan for so many times of a message's way. A message that is late by no
+more makes no joint faster than its limit [s]."""
+LED = 2.0
+"""Largest speed of a quintic from rest to rest is 1.9 times its mean speed."""
 CREEPING = 1e-3
 """A slower reference needs no stop [rad/s or m/s]."""
 SET_BACK = 1.0
@@ -214,6 +219,20 @@ class Feedforward:
     def stand(self) -> None:
         """Nothing is followed any more; what is being planned is made again, from where the arm is."""
         self._stop()
+
+    def blending(self, plan: Plan, delivery: float) -> float:
+        """Time in which a controller that blends leads from its own reference to ``plan`` [s].
+
+        A late message leads the reference back by the way that it has gone on in the meantime.
+
+        Args:
+            plan: of an arm in motion.
+            delivery: time of a message's way [s].
+        """
+        limits = np.array([self.chain.driving_joint(j).limits.velocity for j in range(self.chain.dof)])
+        speeds = np.abs(np.vstack((plan.lead.velocities, plan.samples.velocities[:1])))
+        share = float((speeds.max(axis=0) / limits).max())
+        return max(BRIDGE * delivery, LED * LATE * share)
 
     # Plans
 

@@ -138,6 +138,7 @@ class Feeder:
         self._out = qos.publisher(node, JointTrajectory, f"{downstream}/joint_trajectory", qos.TRAJECTORY)
         self._controller = DownstreamParameters(node, str(self._out.topic_name))
         self._stands_later = False
+        self._stop_sent: Plan | None = None
         qos.subscription(node, JointState, "joint_states", self._on_state, qos.STATE_SUBSCRIPTION)
         if controller_state.AVAILABLE:
             kind, topic = controller_state.JointTrajectoryControllerState, f"{downstream}/controller_state"
@@ -278,7 +279,7 @@ class Feeder:
     def _filled(self, plan: Plan, feedforward: Feedforward) -> FilledTrajectory:
         """The message of a plan, as the controller takes it."""
         now = 1e-9 * (self._nanoseconds() - self._epoch)
-        blended = (now, self.delivery) if self._controller.replaces else None
+        blended = (now, feedforward.blending(plan, self.delivery)) if self._controller.replaces else None
         names = feedforward.chain.joint_names
         return FilledTrajectory(plan, names, self._epoch, self._efforts, blended)
 
@@ -288,7 +289,7 @@ class Feeder:
 
     def begin(self, plan: Plan, by_topic: bool = False) -> None:
         """``plan`` is on its way to the controller, as a goal or ``by_topic``."""
-        self._by_topic, self._stands_later = by_topic, False
+        self._by_topic, self._stands_later, self._stop_sent = by_topic, False, None
         self.last_plan = plan
         self.sent += 1
         trajectory = plan.trajectory
@@ -342,6 +343,7 @@ class Feeder:
             plan = self.feedforward.brake(self.now(), self._controller.deceleration)
             if plan is not None:
                 self.send(self._filled(plan, self.feedforward))
+                self._stop_sent = plan
                 return ""
         goal = not self._by_topic and self.feedforward.moving(self.now())
         self.drop()
@@ -358,6 +360,23 @@ class Feeder:
                 place = feedforward.resting_place()
                 self.send(hold_message(feedforward, self.now(), self._efforts, place))
         return not self._stands_later
+
+    def _see_stop_through(self, feedforward: Feedforward) -> None:
+        """Hold an arm that goes on after its stop is over: the controller has not taken the stop."""
+        if self._stop_sent is None or feedforward.rests():
+            self._stop_sent = None
+        elif self.now() > self._stop_sent.trajectory.end + DELIVERY[1]:
+            self._stop_sent = None
+            feedforward.stand()
+            impossible = self._stand()
+            self._log.error(
+                "the arm moves on after its stop, which the controller has not taken: "
+                + (
+                    f"it cannot be held: {impossible}"
+                    if impossible
+                    else "it is told to hold where the arm is"
+                )
+            )
 
     def _stand(self) -> str:
         """Send a hold; returns why that is impossible."""
@@ -404,6 +423,8 @@ class Feeder:
         """End what nobody follows."""
         feedforward = self.feedforward
         self.settle()
+        if feedforward is not None:
+            self._see_stop_through(feedforward)
         if not self.active or feedforward is None or not feedforward.moving(self.now()):
             return
         if self._by_topic and self.unheard:

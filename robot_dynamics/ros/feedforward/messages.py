@@ -16,8 +16,6 @@ from robot_dynamics.control.arm.sampling import PathPoints
 from robot_dynamics.ros.support.messages import set_stamp, to_array
 from robot_dynamics.spatial import Array
 
-BRIDGE = 5.0
-"""Time in which a controller that blends leads to a plan of an arm in motion, in times of a message's way."""
 POINT_FIELDS = ("positions", "velocities", "accelerations", "effort")
 """Of a point, in the order in which a message has them."""
 
@@ -30,16 +28,17 @@ class FilledTrajectory:
     what is under way (see ``robot_dynamics.control.arm.feeding``).
 
     A controller that blends trajectories takes a stamp in the past as now. It gets the plan from the present
-    on: of an arm in motion it leads from its own reference to the first point by itself. That one is
-    :data:`BRIDGE` times as far away as the message may be late: a shorter way would turn that into a bump.
+    on: of an arm in motion it leads from its own reference to the first point by itself, in the time of
+    ``Feedforward.blending``. Such a message has no stamp: with one it is refused where it comes after its
+    end, and a stop would be lost.
 
     Args:
         plan: of the trajectory that was given.
         joint_names: in the order of the plan.
         epoch: time 0 of the plan's clock [ns].
         efforts: whether the points carry the model's efforts; without, they are the path's knots alone.
-        blended: the present, and what a message's way takes [s], where the controller blends; None: it takes
-            stamps as they are.
+        blended: the present, and the time in which a controller that blends leads to a plan of an arm in
+            motion [s]; None: it takes stamps as they are.
     """
 
     def __init__(
@@ -60,7 +59,7 @@ class FilledTrajectory:
         if blended is not None and begin is not None:
             lead = _from(lead, begin, plan.moving)
             if plan.moving:
-                reached = begin + BRIDGE * blended[1]
+                reached = begin + blended[1]
                 first = min(int(np.searchsorted(times, reached)), len(times) - 1)
                 times, states = np.maximum(times[first:], reached), [rows[first:] for rows in states]
         before = (lead.positions, lead.velocities, lead.accelerations, lead.efforts)
@@ -71,7 +70,8 @@ class FilledTrajectory:
         begin = float(times[0]) if begin is None else begin
         self._since = [round(1e9 * since) for since in (times - begin).tolist()]
         self._head = JointTrajectory(joint_names=list(joint_names))
-        set_stamp(self._head.header.stamp, epoch + round(1e9 * begin))
+        if blended is None or not plan.moving:
+            set_stamp(self._head.header.stamp, epoch + round(1e9 * begin))
 
     @cached_property
     def message(self) -> JointTrajectory:
