@@ -35,7 +35,8 @@ TEMPLATES = (
     "include/PACKAGE/contact.hpp",
     "include/PACKAGE/guiding.hpp",
     "src/computed_torque_controller.cpp", "src/reporting.cpp", "src/inverse_dynamics_solver.cpp",
-    "test/test_controller.cpp", "test/test_load.cpp", "test/test_solver.cpp", "test/time_update.cpp",
+    "test/controller_fixture.hpp", "test/test_controller.cpp", "test/test_load.cpp", "test/test_solver.cpp",
+    "test/time_update.cpp",
 )  # fmt: skip
 """Paths in the robot's folder of the files in ``templates``, without their suffix ``.in``."""
 
