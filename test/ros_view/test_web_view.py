@@ -68,7 +68,7 @@ def test_the_page_shows_the_robot_and_loads_nothing_from_elsewhere(live):
     assert len(live.driver.find_elements("css selector", ".uplot")) == 2
 
 
-SIZES = ((1920, 1080), (1280, 800), (640, 480), (390, 844))
+SIZES = ((1280, 800), (1024, 600), (640, 480), (390, 844))
 
 
 def test_pages_of_four_sizes_show_robot_and_hold(live, tmp_path):
