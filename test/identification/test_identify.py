@@ -157,7 +157,7 @@ def deviations_above(runs, offset, speeds):
             felt = felt + share * (row - felt)
             counts = moves & (np.abs(velocity) > speeds)
             squares, weights = squares + counts * felt**2, weights + counts
-    return np.sqrt(squares / weights)
+    return np.sqrt(squares / np.maximum(weights, 1.0)), weights
 
 
 @pytest.mark.long
@@ -192,8 +192,12 @@ def test_pinocchio_gives_the_same_efforts_from_the_files(robot, request, puma, t
     sensors = np.array(drives.get("effort_offset", np.zeros(puma.dof)))
     limits = [puma.driving_joint(j).limits.velocity for j in range(puma.dof)]
     parts = [part for part in (result.validate, (*result.learn, *result.validate)) if part]
-    fastest = [deviations_above(part, sensors, np.multiply(0.2, limits)) for part in parts]
-    np.testing.assert_allclose(floors[-1], 4.0 * np.max(fastest, axis=0), rtol=0.2)
+    fastest, seen = zip(
+        *[deviations_above(part, sensors, np.multiply(0.2, limits)) for part in parts], strict=True
+    )
+    known = np.min(seen, axis=0) > 100.0  # else the nearest speed counts
+    assert known.any() or robot == "curved"
+    np.testing.assert_allclose(floors[-1][known], 4.0 * np.max(fastest, axis=0)[known], rtol=0.2)
     known = read_drives(str(tmp_path / "friction.yaml"), puma).of(puma)
     assert list(known.rotor_inertia) == drives["rotor_inertia"]
     again = rd.load_urdf(tmp_path / "identified.urdf")
