@@ -514,7 +514,8 @@ class ArmOperator(RuleBasedStateMachine):
                 f"joint {j}'s reference has {asked[j]:.2f} of max_acceleration, {self._told()}"
             )
         if before is not None:
-            step = np.abs(command.effort - before.effort) / limits
+            # A limit that has just been lowered counts at once.
+            step = np.abs(command.effort - before.effort) / np.maximum(limits, np.abs(before.effort))
             j = int(np.argmax(step))
             assert step[j] <= max(1.0, parameters.max_effort_step) + 1e-9, (
                 f"joint {j}'s effort steps by {step[j]:.2f} of its limit"
