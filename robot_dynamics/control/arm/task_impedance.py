@@ -23,7 +23,7 @@ from robot_dynamics.spatial import Array
 MODE = "cartesian_impedance"
 AXES = tuple(name.removeprefix("task_") for name in enumerators("rd_task_axes"))
 PROJECTORS = {name.removeprefix("project_"): about for name, about in enumerators("rd_projector").items()}
-LEAST_MOBILITY, LEVER = 3e-2, 0.1
+LEAST_MOBILITY, ALMOST_NONE, LEVER = 3e-2, 1e-6, 0.1
 """See task_impedance.c."""
 _LISTS = ("cartesian_stiffness", "cartesian_damping", "cartesian_error_clip")
 
@@ -394,7 +394,8 @@ def limited_inverse(mobility: Array, regularization: float, squares: bool = Fals
     scale = np.array([1.0, 1.0, 1.0, LEVER, LEVER, LEVER]) if regularization == 0.0 else np.ones(6)
     values, axes = np.linalg.eigh(scale[:, None] * mobility * scale)
     if regularization == 0.0:
-        inverses = 1.0 / np.maximum(values, LEAST_MOBILITY * values[2])
+        least = LEAST_MOBILITY * max(values[2], ALMOST_NONE * values[-1])
+        inverses = 1.0 / np.maximum(values, least) if least > 0.0 else np.zeros(6)
     else:
         values = np.maximum(values, 0.0)
         added = regularization**2

@@ -21,6 +21,7 @@
 #include <math.h>
 #include <string.h>
 
+static const double ALMOST_NONE = 1e-6;     /* share of the largest, below which an arm with few joints cannot move at all */
 static const double LEAST_MOBILITY = 3e-2;  /* share of the third smallest that an eigenvalue of J M^-1 J^T is at least:
                                                a light wrist makes the largest ones and the mean very large */
 static const double LEVER = 0.1;            /* length at which turning and moving compare [m] */
@@ -130,9 +131,10 @@ static void add_push(rd_core *core, const rd_settings *s, const double here[16],
 static void invert_mobility(double values[AXES], double regularization, int squares)
 {
     const double added = regularization * regularization;
-    double low[3] = {INFINITY, INFINITY, INFINITY};
+    double low[3] = {INFINITY, INFINITY, INFINITY}, most = 0.0;
     for (int i = 0; i < AXES; ++i) {
         double rest = values[i];
+        most = fmax(most, rest);
         for (int k = 0; k < 3; ++k) {
             const double smaller = fmin(low[k], rest);
             rest = fmax(low[k], rest);
@@ -140,7 +142,7 @@ static void invert_mobility(double values[AXES], double regularization, int squa
         }
     }
     for (int i = 0; i < AXES; ++i) {
-        const double value = fmax(values[i], 0.0), least = LEAST_MOBILITY * low[2];
+        const double value = fmax(values[i], 0.0), least = LEAST_MOBILITY * fmax(low[2], ALMOST_NONE * most);
         values[i] = added > 0.0 ? (squares ? 1.0 / (value + added) : value / (value * value + added))
             : least > 0.0       ? 1.0 / fmax(value, least)
                                 : 0.0;

@@ -8,8 +8,10 @@ from dataclasses import dataclass
 from typing import Any, Generic, Protocol
 
 import numpy as np
+from rclpy.clock import Clock, ClockType
 from rclpy.lifecycle import LifecycleNode
 from rclpy.parameter import Parameter
+from rclpy.timer import Timer
 from std_srvs.srv import Trigger
 
 from robot_dynamics.control.core.controller import CoreController
@@ -165,6 +167,7 @@ class ControllerNode(Generic[C]):
         )
         self.events.dropped = self.active_trajectory.dropped
         self.lifecycle = Lifecycle(node, self)
+        self._observing: Timer | None = None
         node.create_service(Trigger, "~/hold", self._on_hold)
         node.create_service(Trigger, "~/reset_fault", self._on_reset_fault)
         SupervisionReport(node, lambda: self.loop.controller)
@@ -219,8 +222,17 @@ class ControllerNode(Generic[C]):
         self.loop.halt()
         controller = self.loop.controller
         if controlled and controller is not None and controller.parameters.supervision == OBSERVE:
-            self._node.get_logger().warning(f"supervision was '{OBSERVE}' until now; it is '{ENFORCE}' again")
-            self._node.set_parameters([Parameter("supervision", value=ENFORCE)])
+            clock = Clock(clock_type=ClockType.STEADY_TIME)
+            self._observing = self._node.create_timer(0.05, self._end_observing, clock=clock)
+
+    def _end_observing(self) -> None:
+        """The stop of a halt is seen through as it began."""
+        if self.loop.halting or self._observing is None:
+            return
+        self._node.destroy_timer(self._observing)
+        self._observing = None
+        self._node.get_logger().warning(f"supervision was '{OBSERVE}' until now; it is '{ENFORCE}' again")
+        self._node.set_parameters([Parameter("supervision", value=ENFORCE)])
 
     def hold(self) -> str:
         """Hold where the machine is; returns what that drops, for the log."""
