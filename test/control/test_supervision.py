@@ -224,19 +224,6 @@ def test_a_reset_of_the_simulation_a_pause_and_a_step_trip_nothing():
     assert loop.trip is None and loop.phases[-1] is Phase.HOLDING
 
 
-def test_a_reset_of_a_platforms_simulation_trips_nothing_however_near_it_is():
-    """Put back by 3 cm, less than a jump, it had a following error."""
-    loop = PlatformLoop()
-    loop.run(0.1)
-    begin = loop.plant.position
-    lift(loop, 0.03, 0.5)
-    loop.run(0.8)
-    loop.plant.reset(begin)
-    loop.run(0.3)
-    assert loop.trip is None and loop.phases[-1] is Phase.HOLDING
-    np.testing.assert_allclose(loop.positions[-1], begin, atol=1e-3)
-
-
 @pytest.mark.long
 def test_faults_before_a_reset_of_the_simulation_are_as_long_ago_as_they_were():
     loop, place = ArmLoop("ur5", READY), np.array(READY)

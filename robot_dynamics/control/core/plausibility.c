@@ -79,18 +79,15 @@ static void check_speed(rd_core *core, double elapsed, const double *position, c
 
 static void check_jump(rd_core *core, double elapsed, const double *position, const double *velocity)
 {
-    const rd_rules *rules = core->settings->rules;
     double largest = 0.0;
     int jumped = 0;
     for (int j = 0; j < core->n; ++j) {
-        /* What nothing explains is no following error either, but a simulation that was reset. */
-        const double least = fmin(core->settings->state_jump, rules ? rules->following[j] : INFINITY);
         /* A velocity that is reported only once explains nothing. */
         const double speed = fmin(fabs(velocity[j]), fabs(core->last_velocity[j]));
         const double explained = SPEED_MARGIN * speed + 0.5 * ACCELERATION * elapsed;
         const double step = fabs(position[j] - core->last_position[j]);
         largest = step > largest ? step : largest;
-        jumped |= step > least + elapsed * explained;
+        jumped |= step > core->settings->state_jump + elapsed * explained;
     }
     if (jumped) {
         rd_note(core, RD_JUMPED, largest, elapsed);
