@@ -56,7 +56,10 @@ class Parser(argparse.ArgumentParser):
     """Argument parser with short error messages, however long the argument is."""
 
     def error(self, message: str) -> NoReturn:
-        super().error(readable(message))
+        try:
+            super().error(readable(message))
+        except OSError:  # a full disk behind the terminal: argparse of Python 3.11.2 does not bear it
+            self.exit(2)
 
     def print_help(self, file: Any = None) -> None:
         """Print the help; argparse itself takes no notice when that fails."""
