@@ -203,6 +203,14 @@ static double stands_now(const rd_core *core, const rd_settings *s)
     return latency > stands ? stands / (INERTIA_RATIO * latency) : 1.0;
 }
 
+double rd_longest_recent(const rd_core *core, double least)
+{
+    for (int i = 0; i < RD_PACE_RECENT; ++i) {
+        least = fmax(least, core->pace.recent[i]);
+    }
+    return least;
+}
+
 double rd_known_ratio(const rd_core *core, int joint)
 {
     return core->trip.latched ? fmin(1.0, rd_observer_ratio(core->observer, joint)) : 1.0;
@@ -215,10 +223,8 @@ double rd_known_ratio(const rd_core *core, int joint)
 static void stiffen(rd_core *core, const rd_settings *s, int j, double excess, double least, double stands)
 {
     const int faster = excess > fmax(least * s->velocity_limits[j], core->led[j]);
-    double longest = core->period, *factor = &core->stiffened[j];
-    for (int i = 0; i < RD_PACE_RECENT; ++i) {
-        longest = fmax(longest, core->pace.recent[i]);
-    }
+    const double longest = rd_longest_recent(core, core->period);
+    double *factor = &core->stiffened[j];
     const double lightness = TWICE / rd_known_ratio(core, j), half = lightness * 0.5 * longest;
     const double most = longest > 0.0 ? fmax(1.0, stands / (half + lightness * delay_of(s))) : 1.0;
     /* Gains in force have shown that the robot stands them: a delay that is declared later lowers none. */

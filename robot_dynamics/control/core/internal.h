@@ -22,8 +22,7 @@ struct rd_machine {
     /* Finds the core's place from the joints' state: whether it could; if not, it changes nothing. */
     int (*find_place)(struct rd_core *core, double time, const double *position, const double *velocity);
     /* The law's effort, and the one that carries the weight: whether the model has one. */
-    int (*effort)(struct rd_core *core, const struct rd_settings *settings, const rd_motion *ahead, double half_period,
-                  double *effort);
+    int (*effort)(struct rd_core *core, const struct rd_settings *settings, const rd_motion *ahead, double half, double *effort);
     int (*load)(const struct rd_core *core, const struct rd_settings *settings, double *effort);
     int rejoins;                  /* whether its reference restarts where it is after a gap; see rejoining.c */
     int group;                    /* coordinates that a deceleration limits together by their norm; 0: each alone */
@@ -307,7 +306,7 @@ void rd_doubt_friction(rd_core *core, int joint, double reference_velocity, doub
 /* Time since the estimate of a load was looked at last [s]; and what fades of it, by errors beyond (n) `least`. */
 double rd_since_estimate(rd_core *core);
 void rd_drop_driving_load(rd_core *core, double elapsed, const double *least);
-/* Braking of a joint that yields, at its velocity limit and before its position limit [rad/s^2 or m/s^2]. */
+/* Braking of a joint that yields: at its velocity limit, before its position limit, in a stop [rad/s^2 or m/s^2]. */
 double rd_braking_at_wall(const rd_core *core, const rd_settings *settings, int joint);
 /* Efforts (n) of an acceleration (n) of an arm that yields, with C(q, qd) qd_d; whether the model has them. It uses the
  * scratch but for the last. */
@@ -442,6 +441,7 @@ void rd_note_trip(rd_core *core, int rule, int joint, double measured, double al
 /* Periods between states: forget them, take one, and apply their rule; whether it begins a protective stop. */
 void rd_pace_forget(rd_core *core);
 void rd_pace_take(rd_core *core, double elapsed);
+double rd_longest_recent(const rd_core *core, double least); /* of the last periods, at least so long [s] */
 int rd_watch_pace(rd_core *core);
 void rd_soften(rd_core *core); /* finds core->softness */
 /* Factor of the braking of a joint that is moved by hand, `excess` faster than it may be; see gains.c. */

@@ -14,15 +14,15 @@ static const double GUIDED = 0.25;         /* share of the velocity limit that a
 static const double GUIDED_GAIN = 10.0;    /* of its braking, at least [1/s] */
 static const double GUIDED_DAMPING = 0.5;  /* [1/s] */
 static const double WALL_GAIN = 40.0;      /* of the braking of a joint that yields, with states in good time [1/s] */
+static const double WALL_SHARE = 0.25;     /* of it at most in a period of the states */
 static const double STOPPED = 0.02;        /* share of the velocity limit beyond which a stop brakes an arm that yields */
 static const double STOP_GAIN = 40.0;      /* of that braking [1/s] */
 static const double STOP_SHARE = 0.08;     /* of it at most in the longest of the last periods: joints are coupled */
 static const double SPRINGS_FADE = 0.85;   /* of the velocity limit, from which on springs accelerate a joint less */
-static const double WALL_SHARE = 0.25;     /* of it at most in a period of the states */
 static const double AHEAD = 0.05;          /* of the velocity limit, that friction may drive a joint ahead */
 static const double DOUBT = 2000.0;        /* loss of what is overcome, per share of the limit that a lead has beyond AHEAD [1/s] */
-static const double GROWTH = 0.1;          /* of the velocity limit, by which friction that grows in a state may accelerate a joint */
 static const double TRUST = 1.0;           /* its return while the joint lags [1/s] */
+static const double GROWTH = 0.1;          /* of the velocity limit, by which friction that grows in a state may accelerate a joint */
 
 /* What a core compensates of a joint's friction. It grows from state to state by as much as the least inertia of the joint
  * stands: more than there is of it would throw a light joint before any feedback sees it move. */
@@ -278,11 +278,7 @@ double rd_braking_at_wall(const rd_core *core, const rd_settings *s, int j)
     if (!core->trip.latched || core->trip.rule == RD_CONTACT || core->guides || wall != 0.0) {
         return wall;
     }
-    double longest = rd_control_period(core, s);
-    for (int i = 0; i < RD_PACE_RECENT; ++i) {
-        longest = fmax(longest, core->pace.recent[i]);
-    }
-    const double latency = longest + (s->rules ? fmax(s->rules->delay, 0.0) : 0.0);
+    const double latency = rd_longest_recent(core, rd_control_period(core, s)) + (s->rules ? fmax(s->rules->delay, 0.0) : 0.0);
     const double gain = latency > 0.0 ? fmin(STOP_GAIN, STOP_SHARE / latency) : STOP_GAIN;
     return rd_braking_within(core, s, j, STOPPED * most, NULL, gain, rate);
 }
