@@ -20,6 +20,9 @@ VOID = "a hold, a jump, a loss of states or another trajectory came first"
 LATCHED = "a protective stop is in force: remove its cause, then call ~/reset_fault"
 """Reason for which a plan is refused during a protective stop."""
 
+MOVES = "the robot still moves: call ~/reset_fault when it is at rest"
+"""Reason for which a protective stop is not reset."""
+
 R = TypeVar("R")
 R_co = TypeVar("R_co", covariant=True)
 

@@ -8,7 +8,7 @@ from robot_dynamics.control.arm.controller import ArmController
 from robot_dynamics.control.arm.parameters import ArmParameters
 from robot_dynamics.control.core.library import ffi, load_core
 from robot_dynamics.control.core.sources import enumerators
-from robot_dynamics.control.protocol import LATCHED, Phase
+from robot_dynamics.control.protocol import LATCHED, MOVES, Phase
 from robot_dynamics.control.waypoints import Waypoint
 from robot_dynamics.errors import TrajectoryError
 
@@ -50,6 +50,20 @@ def test_trajectories_are_refused_until_the_reset_which_moves_nothing():
     assert command.reference.position[0] == 0.5
     control.follow(["swing"], [Waypoint(2.0, (0.8,))])
     assert control.phase is Phase.TRACKING
+
+
+def test_a_robot_that_moves_is_not_reset_neither_while_it_turns_back():
+    """Its springs would be soft before it is caught: an unknown load took a wrist to 1.16 of its speed."""
+    control, time = protected(), 2 * PERIOD
+    for velocity in (1.5, 0.0, -1.5):
+        control.update(time, np.array([0.5]), np.array([velocity]))
+        assert control.reset_fault() == MOVES and control.phase is Phase.PROTECTIVE_STOP
+        time += 0.05
+    while control.reset_fault():
+        control.update(time, np.array([0.5]), np.zeros(1))
+        time += PERIOD
+    assert time == pytest.approx(2 * PERIOD + 0.1 + 0.2, abs=2 * PERIOD)
+    assert control.update(time, np.array([0.5]), np.zeros(1)).phase is Phase.HOLDING
 
 
 def test_a_plan_from_before_the_stop_is_refused_and_one_from_before_the_reset_is_void():

@@ -14,7 +14,7 @@ from robot_dynamics.control.core.plans import Plans
 from robot_dynamics.control.core.settings import Settings
 from robot_dynamics.control.core.snapshot import PHASES, Snapshot
 from robot_dynamics.control.parameters import LoopParameters
-from robot_dynamics.control.protocol import Command, Phase, Planned, PlanStart, R, plan_start_of
+from robot_dynamics.control.protocol import MOVES, Command, Phase, Planned, PlanStart, R, plan_start_of
 from robot_dynamics.control.protocol import FollowedTrajectory as Timed
 from robot_dynamics.control.stop_memory import StopState
 from robot_dynamics.control.supervision import LOW_GAINS, RULES, Rule, Trip, rules_of
@@ -371,17 +371,8 @@ class CoreController(Generic[R]):
 
     def words_of_trip(self, trip: Trip) -> str:
         """A trip as a line: joint, measured, limit, what the controller did, how to go on."""
-        value = ffi().new(
-            "rd_trip *",
-            {
-                "measured": trip.measured,
-                "allowed": trip.allowed,
-                "rule": list(RULES).index(trip.rule),
-                "joint": trip.joint,
-                "stops": trip.stops,
-                "reverted": trip.reverted,
-            },
-        )
+        told = {name: getattr(trip, name) for name in ("measured", "allowed", "joint", "stops", "reverted")}
+        value = ffi().new("rd_trip *", {"rule": list(RULES).index(trip.rule), **told})
         name, unit = self.joint_of(trip)
         text = ffi().new("char[]", LONGEST_LINE)
         self._library.rd_trip_text(value, name.encode(), unit.encode(), text, LONGEST_LINE)
@@ -392,9 +383,12 @@ class CoreController(Generic[R]):
         raise NotImplementedError
 
     def reset_fault(self) -> str:
-        """End a protective stop, which moves nothing; the reason where there is none."""
-        if not self._snapshot.read().trip.latched:
+        """End a protective stop, which moves nothing; the reason where there is none, or it still moves."""
+        picture = self._snapshot.read()
+        if not picture.trip.latched:
             return "no protective stop is in force"
+        if picture.moves:
+            return MOVES
         if self._run_elsewhere is not None:
             self._run_elsewhere("reset_fault")
         else:

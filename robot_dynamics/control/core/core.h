@@ -308,7 +308,7 @@ typedef struct rd_snapshot {
     double largest[RD_RULES];     /* largest value of each rule so far, as a share of its threshold */
     int32_t phase, verdict;
     int32_t estimates;            /* whether measured velocities are zeros, and are estimated from positions instead */
-    int32_t reserved;
+    int32_t moves;                /* whether a joint or leg has moved within the last moment: a fault is not reset then */
 } rd_snapshot;
 
 /* Results of the last call. */
@@ -388,7 +388,8 @@ void rd_core_guide(rd_core *core, double until);
 /* From any thread: the wrench (6), linear and angular in root axes, with which the frame of RD_CARTESIAN_IMPEDANCE pushes
  * beside its springs, until a time of the states [N, N m, s]. */
 void rd_core_push(rd_core *core, const double *wrench, double until);
-/* End a protective stop: the robot is held where it is, and what was dropped stays dropped. */
+/* End a protective stop: the robot is held where it is, and what was dropped stays dropped. One that moves still has to
+ * come to rest first: see rd_snapshot.moves. */
 void rd_core_reset_fault(rd_core *core);
 /* The fail-safe output, `since` seconds after the fault began. */
 void rd_core_safe_command(rd_core *core, double since);

@@ -283,9 +283,14 @@ const double *rd_follower_update(rd_follower *follower, const rd_cycle *cycle)
     return follower->effort;
 }
 
-void rd_follower_reset_fault(rd_follower *follower)
+int rd_follower_reset_fault(rd_follower *follower)
 {
+    rd_core_snapshot(follower->session->core, follower->snapshot);
+    if (follower->snapshot->moves) {
+        return 0;
+    }
     rd_loop_request(&follower->loop, RD_RESET_FAULT);
+    return 1;
 }
 
 static double seen_at(rd_follower *follower)

@@ -51,8 +51,9 @@ double rd_follower_fault_age(const rd_follower *follower);
  * that is active. */
 const double *rd_follower_deactivate(rd_follower *follower);
 
-/* From another thread: end a protective stop. References are followed again when they are at rest where the arm is. */
-void rd_follower_reset_fault(rd_follower *follower);
+/* From another thread, one at a time with _standing: end a protective stop; 0 while the arm moves: it must rest first.
+ * References are followed again when they are at rest where the arm is. */
+int rd_follower_reset_fault(rd_follower *follower);
 /* From another thread, one at a time with _standing: the wrench (6) of rd_core_push for so long [s]; and the hold-to-run
  * button of rd_core_guide, pressed for so long or released. After guiding, references are followed again when they are at
  * rest where the arm is. */

@@ -101,7 +101,10 @@ typedef struct {
 typedef struct {
     rd_rule_state rules[RD_RULES];
     double *place;                /* (n) where an overspeed began */
+    double *shaken;               /* (n) following error that its acceleration adds to an arm of other masses [rad or m] */
     double path, seen;            /* that its velocities tell; time of the last state [s] */
+    double moved;                 /* when a joint or leg was faster last than one at rest [s] */
+    double leap, leapt;           /* the last one that looks like a reset of a simulation, and when [rad or m], [s] */
     double *stopped, stopped_at;  /* (n) place of the last protective stop, and its time [s] */
     double fault_times[RD_MOST_FAULTS];
     int faults;
@@ -423,18 +426,9 @@ void rd_stop_setpoints(rd_core *core, double since);
 /* Whether a fail-safe output that began so long ago [s] has anything left to send. */
 int rd_safe_output_goes_on(const rd_core *core, double since);
 /* Whether the arm has yielded to a contact: its law is then joint impedance until the fault is reset. */
-static inline int rd_has_yielded(const rd_core *core, const rd_settings *settings)
-{
-    return core->trip.latched && core->trip.rule == RD_CONTACT && settings->rules
-        && settings->rules->contact == RD_CONTACT_YIELD && !core->guides
-        && !(settings->machine->yielding >> settings->mode & 1U);
-}
+int rd_has_yielded(const rd_core *core, const rd_settings *settings);
 /* Whether the law in force leaves its reference under a load. */
-static inline int rd_yields(const rd_core *core)
-{
-    const rd_settings *settings = core->settings;
-    return settings->machine->yielding >> settings->mode & 1U || rd_has_yielded(core, settings);
-}
+int rd_yields(const rd_core *core);
 /* A rule has tripped at a joint (-1: whole robot): note it, latch, and begin the protective stop. */
 void rd_trip_rule(rd_core *core, int rule, int joint, double measured, double allowed);
 void rd_note_trip(rd_core *core, int rule, int joint, double measured, double allowed, int stops);
@@ -455,6 +449,8 @@ double rd_known_ratio(const rd_core *core, int joint); /* of a joint's inertia t
 int rd_end_stiffness(rd_core *core, const rd_settings *before);
 /* Apply the rules to the state and the reference of this cycle; whether one begins a protective stop. */
 int rd_supervise(rd_core *core);
+void rd_watch_motion(rd_core *core);
+int rd_moves(const rd_core *core); /* within the last moment of control */
 /* States do not follow one from the other; the core begins to control; a cycle had no usable effort. */
 void rd_supervision_restart(rd_core *core);
 void rd_supervision_begin(rd_core *core);

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ARRAYS = 56 }; /* of n doubles in a core's store */
+enum { ARRAYS = 57 }; /* of n doubles in a core's store */
 
 _Static_assert(sizeof(rd_snapshot) % sizeof(uint64_t) == 0, "a snapshot is published word by word");
 
@@ -57,6 +57,7 @@ void rd_core_publish(rd_core *core)
         shown->largest[rule] = core->supervision.rules[rule].largest;
     }
     shown->estimates = core->estimate.replaces;
+    shown->moves = rd_moves(core);
     shown->phase = core->phase;
     shown->verdict = core->verdict;
     double *values = (double *)(shown + 1);
@@ -121,7 +122,7 @@ rd_core *rd_core_new(int n, const rd_settings *settings)
         &core->blind.position, &core->blind.velocity, &core->blind.acceleration,
         &core->disturbance, &core->undisturbed, &core->softness, &core->swung, &core->stiffened, &core->led, &core->overcome,
         &core->rubbed,
-        &core->supervision.place, &core->supervision.stopped, &core->setpoints.position, &core->setpoints.velocity,
+        &core->supervision.place, &core->supervision.shaken, &core->supervision.stopped, &core->setpoints.position, &core->setpoints.velocity,
         &core->felt, &core->retreat.way, &core->rejoining.place, &core->rejoining.rate,
         &core->estimate.place, &core->estimate.velocity, &core->estimate.from, &core->measured, &core->acted,
         &core->smoothed.position, &core->smoothed.velocity,
@@ -144,7 +145,7 @@ rd_core *rd_core_new(int n, const rd_settings *settings)
         core->softness[j] = core->swung[j] = core->stiffened[j] = core->overcome[j] = 1.0;
     }
     core->settings = settings;
-    core->time = core->last_time = core->supervision.stopped_at = core->cut_at = -INFINITY;
+    core->time = core->last_time = core->supervision.stopped_at = core->supervision.leapt = core->supervision.moved = core->cut_at = -INFINITY;
     if (!machine->find_place) {
         core->place = core->state.position;
     }

@@ -8,6 +8,8 @@ static const double ACCELERATION = 500.0, SPEED_MARGIN = 3.0;
 static const double STOP_STEP = 0.2; /* share of its limit that an effort of a stop may step at least */
 /* Difference of two speeds from which on a stop begins anew when the next state has confirmed one [rad/s or m/s]. */
 static const double DOUBTED = 0.05;
+/* Least share of the following error that a reset of a simulation moves a joint by. */
+static const double LEAP = 0.5;
 /* Of a step of the effort: rounding must not pass it either. */
 static const double WITHIN = 1.0 - 1e-12;
 
@@ -77,8 +79,17 @@ static void check_speed(rd_core *core, double elapsed, const double *position, c
     }
 }
 
-static void check_jump(rd_core *core, double elapsed, const double *position, const double *velocity)
+/* Less than a jump, but no motion has led there, and the joint rests where it is: a following error that begins with it is
+ * none. */
+static int leaps(const rd_core *core, int j, double unexplained, double velocity)
 {
+    const rd_rules *rules = core->settings->rules;
+    return rules && unexplained > LEAP * rules->following[j] && fabs(velocity) < DOUBTED;
+}
+
+static void check_jump(rd_core *core, double time, const double *position, const double *velocity)
+{
+    const double elapsed = time - core->last_time;
     double largest = 0.0;
     int jumped = 0;
     for (int j = 0; j < core->n; ++j) {
@@ -88,6 +99,10 @@ static void check_jump(rd_core *core, double elapsed, const double *position, co
         const double step = fabs(position[j] - core->last_position[j]);
         largest = step > largest ? step : largest;
         jumped |= step > core->settings->state_jump + elapsed * explained;
+        if (leaps(core, j, step - elapsed * explained, velocity[j])) {
+            core->supervision.leap = largest;
+            core->supervision.leapt = time;
+        }
     }
     if (jumped) {
         rd_note(core, RD_JUMPED, largest, elapsed);
@@ -127,7 +142,7 @@ void rd_check_state(rd_core *core, double time, const double *position, const do
     } else if (expected && elapsed > core->settings->stamp_step) {
         rd_note(core, RD_AHEAD, elapsed, 0.0);
     } else if (core->knows_last) {
-        check_jump(core, elapsed, position, velocity);
+        check_jump(core, time, position, velocity);
     }
     believe(core, velocity);
     rd_copy(core->last_position, position, core->n);

@@ -16,8 +16,8 @@ SOURCES = (
     "friction.h", "core.h", "internal.h", "measured.h", "six.h",
     "schedule.c", "stopping.c", "open_loop_descent.c", "limiting.c", "impedance.c", "task_impedance.c",
     "measured.c", "law.c", "velocity.c", "plausibility.c", "crossfade.c", "setpoints.c", "rejoining.c",
-    "mailbox.c", "oscillation.c", "gains.c", "observer.c", "guiding.c", "retreat.c", "supervision.c",
-    "thresholds.c",
+    "mailbox.c", "oscillation.c", "gains.c", "observer.c", "guiding.c", "retreat.c", "protective_stop.c",
+    "supervision.c", "thresholds.c",
     "core.c",
 )  # fmt: skip
 PLATFORM = (

@@ -1,26 +1,23 @@
-/* What the controller watches while it controls, and the protective stop in which a rule ends.
+/* What the controller watches while it controls.
  *
  * A rule compares a measured value with its threshold in every cycle. It trips when the value has been beyond the
  * threshold for the rule's duration and for three states, both in the states' own time: a pause, a step or a reset of a
- * simulation is none. A protective stop brings the robot to rest with feedback and is latched: nothing is followed until
- * the fault is reset. A reset moves nothing. */
+ * simulation is none. */
 #include "internal.h"
 
 #include <math.h>
 #include <stdio.h>
 
-/* States in a row; a second stop sooner takes no new place [s]; faults within so long latch [s], and how many. */
-enum { STATES = 3 };
-static const double AGAIN = 5.0;
+enum { STATES = 3 }; /* in a row */
 /* How long after activation or the release of brakes the robot has to stay where it is [s]. */
 static const double BEGINNING = 1.0;
 /* What one that follows something then may have beside its reference, times `start_speed`; how long its effort is watched
  * nevertheless: a reference from rest has hardly an acceleration yet [s]. */
 static const double DEPARTED = 2.0, AT_ONCE = 0.1;
-/* Least share of its final value that an observer is taken to show. */
-static const double LEAST_SHOWN = 0.2;
 /* Share of the movement that a measured velocity tells which positions must show. */
 static const double CONFIRMED = 0.5;
+/* Share of the accelerating efforts that a following error leaves room for: 1.5 * 0.25, as for the weight. */
+static const double HEAVIER = 0.375;
 /* Least share of kv that an oscillation leaves. */
 static const double SOFTEST = 1.0 / 4096.0;
 
@@ -57,129 +54,6 @@ static const rd_rule_info RULES[RD_RULES] = {
 const rd_rule_info *rd_rule_table(int rule)
 {
     return rule > RD_NO_RULE && rule < RD_RULES && RULES[rule].name ? &RULES[rule] : NULL;
-}
-
-/* Trips */
-
-/* Whether the place of a stop within the last seconds is still near: another stop takes no new one, or each would sink a
- * little lower. */
-static int stopped_here(const rd_core *core)
-{
-    const rd_supervision *watch = &core->supervision;
-    int near = core->time - watch->stopped_at < AGAIN;
-    for (int j = 0; near && j < core->n; ++j) {
-        near = fabs(core->place[j] - watch->stopped[j]) <= core->settings->following[j];
-    }
-    return near;
-}
-
-/* Bring the robot to rest: along its path where no rule doubts that it follows, else straight on from where it is. */
-void rd_begin_protective_stop(rd_core *core, int rule)
-{
-    rd_supervision *watch = &core->supervision;
-    core->settings->machine->restore_load(core);
-    if (rule != RD_NO_RULE && rule != RD_SLOW_STATES && rule != RD_DISPUTE) {
-        core->trip.reverted = rd_take_back_model(core);
-    }
-    const int starts = rule == RD_START_EFFORT || rule == RD_START_SPEED || rule == RD_START_DISPLACEMENT;
-    if (starts && core->settings->machine->take_load && core->settings->momentum) {
-        /* The model does not carry the robot, so the stop would sink. The observer has begun with the control, and has
-         * come to a share of what it will show. */
-        rd_observer_find_ratios(core->observer, core->settings->rules->start_effort);
-        const double shown = 1.0 - exp(-core->settings->observer_gain * (core->time - watch->began));
-        core->settings->machine->take_load(core, 1.0 / fmax(LEAST_SHOWN, shown));
-    }
-    const int again = rule != RD_OVERSPEED && stopped_here(core);
-    if (rule == RD_NO_RULE || rule == RD_REPEATED_FAULTS || rule == RD_SLOW_STATES || rule == RD_DISPUTE) {
-        rd_stop_along(core, RD_STOP_EMERGENCY);
-        core->knows_inertia = core->has_sent = 0;
-    } else {
-        rd_capture(core, RD_STOP_EMERGENCY);
-    }
-    if (again) {
-        core->stopping.kind = RD_NO_STOP;
-        rd_copy(core->hold, watch->stopped, core->n);
-    } else {
-        rd_copy(watch->stopped, core->hold, core->n);
-        watch->stopped_at = core->time;
-    }
-    rd_choose_retreat(core, rule);
-    core->fades = 0;
-    core->replaced = NULL;
-}
-
-void rd_note_trip(rd_core *core, int rule, int joint, double measured, double allowed, int stops)
-{
-    const int latched = core->trip.latched || stops;
-    core->trip = (rd_trip){.count = core->trip.count + 1, .time = core->time, .measured = measured, .allowed = allowed,
-                           .rule = rule, .joint = joint, .latched = latched, .stops = stops};
-    core->guides &= !stops;
-}
-
-void rd_trip_rule(rd_core *core, int rule, int joint, double measured, double allowed)
-{
-    const int latched = core->trip.latched;
-    rd_note_trip(core, rule, joint, measured, allowed, 1);
-    if (!latched || rule == RD_OVERSPEED) {
-        rd_begin_protective_stop(core, rule);
-    }
-}
-
-void rd_core_protect(rd_core *core, int rule)
-{
-    if (!core->trip.latched) {
-        core->trip.rule = rule;
-        core->trip.joint = -1;
-        core->trip.latched = 1;
-        if (rd_controls(core->phase)) {
-            rd_begin_protective_stop(core, rule);
-        }
-    }
-    rd_core_publish(core);
-}
-
-void rd_core_latch(rd_core *core)
-{
-    if (!core->trip.latched) {
-        core->trip.rule = RD_NO_RULE;
-        core->trip.joint = -1;
-        core->trip.latched = 1;
-        ++core->epoch;
-        core->phase = rd_controls(core->phase) ? RD_PROTECTIVE_STOP : core->phase;
-    }
-    rd_core_publish(core);
-}
-
-int rd_rule_doubts(int rule)
-{
-    return rule == RD_OVERSPEED || rule == RD_START_SPEED || rule == RD_START_DISPLACEMENT || rule == RD_START_LOAD
-        || rule == RD_START_EFFORT || rule == RD_REPEATED_FAULTS || rule == RD_SLOW_STATES;
-}
-
-void rd_core_reset_fault(rd_core *core)
-{
-    if (!core->trip.latched) {
-        return;
-    }
-    const int yielded = rd_has_yielded(core, core->settings), stiff = rd_end_stiffness(core, core->settings);
-    if ((yielded || stiff || rd_lacks_feedback(core, core->settings)) && core->knows_effort) {
-        rd_copy(core->departing, core->last_effort, core->n); /* the law of the mode is another one */
-        core->departs = 1;
-    }
-    if (yielded) {
-        core->recaptures = RD_STOP_HOLD;
-    }
-    rd_drop_retreat(core);
-    core->trip.latched = core->guides = 0;
-    for (int j = 0; j < core->n; ++j) {
-        core->swung[j] = 1.0;
-    }
-    rd_forget_oscillation(core, 1);
-    core->supervision.faults = 0;
-    core->has_sent = 0;
-    core->phase = core->phase == RD_PROTECTIVE_STOP ? RD_HOLDING : core->phase;
-    ++core->epoch; /* what was planned before stays dropped */
-    rd_core_publish(core);
 }
 
 /* The rules */
@@ -238,6 +112,22 @@ static int apply(rd_core *core, int rule, const reading *value)
     return 1;
 }
 
+/* A reset of a simulation that is too short for a jump is answered like one. */
+static int is_leap(rd_core *core, int rule, const reading *value)
+{
+    const rd_supervision *watch = &core->supervision;
+    const rd_rule_state *state = &watch->rules[rule];
+    if (!(value->share > 1.0 && state->states > 0 && state->since == watch->leapt)) {
+        return 0;
+    }
+    rd_note(core, RD_JUMPED, watch->leap, core->period);
+    rd_capture(core, RD_STOP_EMERGENCY);
+    core->fades = 0;
+    core->replaced = NULL;
+    rd_supervision_restart(core);
+    return 1;
+}
+
 /* Distances of the joints or legs (n) from the reference in `before`, and of a platform's pose. */
 static void find_errors(rd_core *core, double *linear, double *angular)
 {
@@ -251,6 +141,19 @@ static void find_errors(rd_core *core, double *linear, double *angular)
     }
 }
 
+/* Masses that differ from the model's are felt while the reference of an arm accelerates, and until feedback has come up. */
+static void find_shaken(rd_core *core)
+{
+    const rd_settings *settings = core->settings;
+    double *shaken = core->supervision.shaken;
+    for (int j = 0; j < core->n; ++j) {
+        const double kp = settings->kp[j], kv = settings->kv[j];
+        const double keeps = kv > 0.0 ? fmax(0.0, 1.0 - core->period * kp / kv) : 0.0;
+        const double now = kp > 0.0 ? HEAVIER * fabs(core->reference.acceleration[j]) / kp : 0.0;
+        shaken[j] = settings->machine->stray ? 0.0 : fmax(now, keeps * shaken[j]);
+    }
+}
+
 /* What yields may be anywhere; its speed is watched. */
 static int watch_following(rd_core *core, const rd_rules *rules)
 {
@@ -261,10 +164,14 @@ static int watch_following(rd_core *core, const rd_rules *rules)
     }
     double linear = 0.0, angular = 0.0;
     find_errors(core, &linear, &angular);
+    find_shaken(core);
     take_worse(&pose, 0, linear, rules->pose[0]);
     take_worse(&pose, 1, angular, rules->pose[1]);
     for (int j = 0; j < core->n; ++j) {
-        take_worse(&legs, j, fabs(core->before[j]), rules->following[j]);
+        take_worse(&legs, j, fabs(core->before[j]), rules->following[j] + core->supervision.shaken[j]);
+    }
+    if (is_leap(core, RD_FOLLOWING_ERROR, &legs) || is_leap(core, RD_POSE_ERROR, &pose)) {
+        return 1;
     }
     return apply(core, RD_FOLLOWING_ERROR, &legs) || (machine->stray && apply(core, RD_POSE_ERROR, &pose));
 }
@@ -399,6 +306,7 @@ static int watch_contact(rd_core *core, const rd_rules *rules)
 int rd_supervise(rd_core *core)
 {
     const rd_rules *rules = core->settings->rules;
+    rd_watch_motion(core);
     if (!rules) {
         return 0;
     }
@@ -418,6 +326,7 @@ void rd_supervision_restart(rd_core *core)
         core->supervision.rules[rule].states = 0;
     }
     core->former = NULL;
+    memset(core->supervision.shaken, 0, sizeof(double) * (size_t)core->n);
     core->supervision.seen = core->time;
     rd_pace_forget(core);
     rd_forget_oscillation(core, 1);
