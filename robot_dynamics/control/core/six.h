@@ -213,4 +213,20 @@ static void solve_lower(const double *l, int n, const double *x, double *out)
     }
 }
 
+/* The solution of m x = b in the place of b, where m is symmetric and positive definite, which is then its factor. */
+static int solve_positive(double *m, int n, double *b)
+{
+    if (!factor(m, n)) {
+        return 0;
+    }
+    solve_lower(m, n, b, b);
+    for (int i = n - 1; i >= 0; --i) {
+        for (int k = i + 1; k < n; ++k) {
+            b[i] -= m[k * n + i] * b[k];
+        }
+        b[i] *= m[i * n + i];
+    }
+    return 1;
+}
+
 #endif

@@ -34,39 +34,6 @@ static void place(int index, int n, const double *lower, const double *upper, do
     }
 }
 
-/* Solve A x = b for a symmetric positive matrix (n, n) by Cholesky's factors, which take its place. */
-static int solve(int n, double *a, double *b)
-{
-    for (int i = 0; i < n; ++i) {
-        for (int j = 0; j <= i; ++j) {
-            double sum = a[i * n + j];
-            for (int k = 0; k < j; ++k) {
-                sum -= a[i * n + k] * a[j * n + k];
-            }
-            if (i != j) {
-                a[i * n + j] = sum / a[j * n + j];
-            } else if (sum > 0.0) {
-                a[i * n + i] = sqrt(sum);
-            } else {
-                return 0;
-            }
-        }
-    }
-    for (int i = 0; i < n; ++i) {
-        for (int k = 0; k < i; ++k) {
-            b[i] -= a[i * n + k] * b[k];
-        }
-        b[i] /= a[i * n + i];
-    }
-    for (int i = n - 1; i >= 0; --i) {
-        for (int k = i + 1; k < n; ++k) {
-            b[i] -= a[k * n + i] * b[k];
-        }
-        b[i] /= a[i * n + i];
-    }
-    return 1;
-}
-
 /* Acceleration that an unknown part of the weight and of the friction give each joint (n) at a pose: of its own inertia,
  * and through the other joints. */
 static int unknown_acceleration(const rd_settings *s, int n, const double *q, double *work, double *out)
@@ -95,7 +62,7 @@ static int unknown_acceleration(const rd_settings *s, int n, const double *q, do
         out[j] = matrix[j * n + j] > 0.0 && isfinite(own) ? own : 0.0;
         through[j] = weight * load[j];
     }
-    if (solve(n, matrix, through)) {
+    if (solve_positive(matrix, n, through)) {
         for (int j = 0; j < n; ++j) {
             out[j] = fmax(out[j], fabs(through[j]));
         }
