@@ -17,6 +17,15 @@ never drives a joint.
 s is the sign of the heading h, which is v except where a control law overcomes friction in advance:
 s = c (3 − c²) / 2 with c = h / v_s between −1 and 1 and constant beyond, so its slope is continuous.
 
+A part B of dry friction builds up again after each reversal (Dahl, "A solid friction model", Aerospace Corp.
+TOR-158(3107-18), 1968): B s(h) becomes B |s(h)| z with the state z, which follows the sign of the motion over
+a travel s_B:
+
+    z ← e + (z − e) exp(−|Δq| / s_B),    e = sign(Δq).
+
+z is 1 or −1 once a joint has travelled far in one direction; then the law is that above. At standstill what
+holds a joint is not known, and nothing of it is overcome. B ≤ min(F, F_s) − |O|.
+
 Arrays compute with the law, expressions generate programs from it, `friction_header` writes it in C.
 """
 
@@ -88,6 +97,22 @@ class FrictionParameters:
         minimum=0.0,
         maximum=0.9,
     )
+    presliding_friction: tuple[float, ...] = parameter(
+        (0.0,),
+        "Part of the dry friction that builds up again after a reversal, one per joint or one for all; with"
+        " the asymmetry at most the smaller of static and Coulomb friction",
+        unit="N·m or N",
+        minimum=0.0,
+        maximum=1e6,
+    )
+    presliding_travel: tuple[float, ...] = parameter(
+        (0.005,),
+        "Travel after a reversal over which that part has come within 1/e of its way, one per joint or one"
+        " for all",
+        unit="rad or m",
+        minimum=1e-4,
+        maximum=1.0,
+    )
 
     def __post_init__(self) -> None:
         validate(self)
@@ -111,8 +136,9 @@ class FrictionParameters:
                 values[about.name] = np.array([getattr(joint, about.name) for joint in joints], dtype=float)
         law = DriveFriction(**values)
         for j in np.flatnonzero(~(law.margin >= 0.0)):
+            blamed = "presliding_friction" if values["presliding_friction"][j] else BOUNDED
             raise ParameterError(
-                f"parameter '{BOUNDED}' is {values[BOUNDED][j]:g} for {names[j]}; that is"
+                f"parameter '{blamed}' is {values[blamed][j]:g} for {names[j]}; that is"
                 f" {-law.margin[j]:g} more than its friction, which would drive the joint: give a smaller one"
             )
         return law
@@ -134,6 +160,8 @@ class DriveFriction:
     stribeck_velocity: Scalar
     friction_offset: Scalar
     load_friction: Scalar
+    presliding_friction: Scalar = 0.0
+    presliding_travel: Scalar = 1.0
 
     @classmethod
     def plain(cls, damping: Scalar, friction: Scalar) -> DriveFriction:
@@ -149,12 +177,15 @@ class DriveFriction:
             self.stribeck_velocity,
             dry * self.friction_offset,
             dry * self.load_friction,
+            dry * self.presliding_friction,
+            self.presliding_travel,
         )
 
     @property
     def margin(self) -> Scalar:
         """Not negative where friction drives no joint [N·m or N]."""
-        return _smaller(self.friction, self.static_friction) - _magnitude(self.friction_offset)
+        dry = _smaller(self.friction, self.static_friction) - _magnitude(self.friction_offset)
+        return dry - self.presliding_friction
 
     def effort(self, velocity: Scalar, heading: Scalar | None = None, load: Scalar | None = None) -> Scalar:
         """Effort that overcomes friction at ``velocity``.
@@ -166,6 +197,20 @@ class DriveFriction:
         """
         along = direction(velocity if heading is None else heading)
         return self.damping * velocity + along * self.dry_size(velocity, along, load)
+
+    def presliding(self, heading: Scalar, slid: Scalar) -> Scalar:
+        """Effort beside `effort`, as long as a joint has not travelled far since its last reversal.
+
+        Args:
+            heading: as of `effort`.
+            slid: state z, from −1 to 1.
+        """
+        along = direction(heading)
+        return self.presliding_friction * (_magnitude(along) * slid - along)
+
+    def slid_after(self, slid: Scalar, travel: Scalar) -> Scalar:
+        """The state z of `presliding` after a travel in one direction."""
+        return _followed(slid, travel, self.presliding_travel)
 
     def dry_size(self, velocity: Scalar, along: Scalar, load: Scalar | None = None) -> Scalar:
         """Magnitude of all friction that is not viscous, in the `direction` ``along``, under a load."""
@@ -204,7 +249,8 @@ class DriveFriction:
     def is_plain(self) -> bool:
         """True where arrays are those of `plain` friction."""
         curved = bool((self.static_friction != self.friction).any())
-        return not (curved or self.friction_offset.any() or self.load_friction.any())
+        more = (self.friction_offset, self.load_friction, self.presliding_friction)
+        return not (curved or any(np.any(part) for part in more))
 
     @property
     def is_zero(self) -> bool:
@@ -252,6 +298,14 @@ def _faded(drop: Scalar, velocity: Scalar, scale: Scalar) -> Scalar:
     if hasattr(drop, "faded"):
         return drop.faded(velocity, scale)
     return drop * np.exp(-np.abs(velocity) / scale)
+
+
+def _followed(slid: Scalar, travel: Scalar, scale: Scalar) -> Scalar:
+    """``slid`` on its way to the sign of ``travel``."""
+    if hasattr(slid, "followed"):
+        return slid.followed(travel, scale)
+    end = np.sign(travel)
+    return end + (slid - end) * np.exp(-np.abs(travel) / scale)
 
 
 def _smaller(a: Scalar, b: Scalar) -> Scalar:

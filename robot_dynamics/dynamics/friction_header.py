@@ -56,6 +56,11 @@ class CText:
         fading = f"{self.text} * exp(-fabs({velocity.text}) / {scale.text})"
         return self._new(f"{self.text} != 0.0 ? {fading} : 0.0")
 
+    def followed(self, travel: CText, scale: CText) -> CText:
+        """This on its way to the sign of ``travel``, which stays as it is without one."""
+        end = self._new(f"copysign(1.0, {travel.text})")
+        return end + (self - end) * self._new(f"exp(-fabs({travel.text}) / {scale.text})")
+
     def smaller(self, other: CText) -> CText:
         """The smaller of two numbers."""
         return self._new(f"{self.text} < {other.text} ? {self.text} : {other.text}")
@@ -70,7 +75,7 @@ def _text(value: CText | float) -> str:
 
 
 def friction_header() -> str:
-    """The header: the law, its sign and its margin as inline functions."""
+    """The header: the law, its presliding, its sign and its margin as inline functions."""
     names = [field.name for field in fields(DriveFriction)]
     drives: list[str] = []
     law = DriveFriction(*(CText(f"p[{k}]", drives) for k in range(len(names))))
@@ -79,6 +84,12 @@ def friction_header() -> str:
     margin = DriveFriction(*(CText(f"p[{k}]", bounds) for k in range(len(names)))).margin
     sign: list[str] = []
     along = friction.direction(CText("velocity", sign))
+    built: list[str] = []
+    law = DriveFriction(*(CText(f"p[{k}]", built) for k in range(len(names))))
+    lacking = law.presliding(CText("heading", built), CText("slid", built))
+    way: list[str] = []
+    law = DriveFriction(*(CText(f"p[{k}]", way) for k in range(len(names))))
+    moved = law.slid_after(CText("slid", way), CText("travel", way))
     return f"""\
 /* Friction of a joint, from robot_dynamics/dynamics/friction.py, where the law is explained.
  * {CAUTION}
@@ -89,11 +100,19 @@ def friction_header() -> str:
 #include <math.h>
 
 enum {{ RD_FRICTION_PARAMETERS = {len(names)} }};
-/* Parameters p of a joint: {", ".join(names)}. */
+/* Parameters p of a joint: {", ".join(names[:5])},
+ * {", ".join(names[5:])}. */
+enum {{ RD_PRESLIDING = {names.index("presliding_friction")} }}; /* what builds up after a reversal */
 
 /* Effort that overcomes friction at a velocity along a heading, under a load of the gear [N m or N]. */
 static inline double rd_friction(const double *p, double velocity, double heading, double load)
 {_body(drives, effort)}
+/* Effort beside it after a reversal, in the state `slid` of presliding [N m or N]. */
+static inline double rd_presliding(const double *p, double heading, double slid)
+{_body(built, lacking)}
+/* The state of presliding, from -1 to 1, after a travel in one direction [rad or m]. */
+static inline double rd_slid_after(const double *p, double slid, double travel)
+{_body(way, moved)}
 /* Not negative where friction drives no joint [N m or N]. */
 static inline double rd_friction_margin(const double *p)
 {_body(bounds, margin)}

@@ -54,12 +54,13 @@ def base_of(regressor: Array) -> RegroupedBase:
 def structure(
     chain: KinematicChain, gravity: tuple[float, float, float], law: FrictionLaw | None = None
 ) -> tuple[RegroupedBase, NDArray[np.bool_]]:
-    """Base parameters of all columns, and a mask (7 n,) of drive parameters that those of links absorb."""
+    """Base parameters of all columns, and a mask (8 n,) of drive parameters that those of links absorb."""
     draw = np.random.default_rng(0)
     q, qd, qdd = draw.uniform(-3.0, 3.0, (3, _STATES, chain.dof))
     # Friction that depends on speed shows at low ones, its asymmetry only near standstill.
     qd *= draw.choice([1.0, 0.1, 0.003], qd.shape)
-    matrix = regressor(chain, q, qd, qdd, gravity, law).reshape(_STATES * chain.dof, -1)
+    slid = draw.uniform(-1.0, 1.0, qd.shape)
+    matrix = regressor(chain, q, qd, qdd, gravity, law, slid=slid).reshape(_STATES * chain.dof, -1)
     links = inertial.COUNT * len(chain.joints)
     kept = list(range(links))
     held = np.zeros(matrix.shape[1] - links, dtype=bool)

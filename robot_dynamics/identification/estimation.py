@@ -174,7 +174,7 @@ class Equated:
     Attributes:
         law: of friction.
         base: combinations that the efforts depend on.
-        held: (7 n,) drive parameters that no motion separates from others.
+        held: (8 n,) drive parameters that no motion separates from others.
         estimation: what the estimates are made from.
     """
 

@@ -1,4 +1,4 @@
-"""Efforts of each joint's drive as columns: linear in everything but Stribeck's velocity."""
+"""Efforts of each joint's drive as columns: linear in all but Stribeck's velocity and presliding's travel."""
 
 from __future__ import annotations
 
@@ -14,12 +14,14 @@ from robot_dynamics.spatial import Array
 
 DRIVE_COLUMNS = (
     "rotor_inertia", "damping", "friction", "static_friction", "friction_offset",
-    "load_friction", "torque_offset",
+    "presliding_friction", "load_friction", "torque_offset",
 )  # fmt: skip
 """Parameters of each joint's drive, as in `ActuatorParameters`, and the offset of its sensor."""
 NOT_DRY = ("rotor_inertia", "damping", "torque_offset")
 SPEEDS = (0.02, 0.05, 0.1, 0.2, 0.4, 0.8)
 """Stribeck velocities that are tried [rad/s or m/s]."""
+TRAVELS = (0.002, 0.005, 0.01)
+"""Travels after a reversal that are tried [rad or m]."""
 
 
 @dataclass(frozen=True)
@@ -31,6 +33,8 @@ class FrictionLaw:
         asymmetric: (n,) whether it differs between the directions. Only near standstill this is unlike an
             offset of the sensor; most of a constant effort is then put down to friction.
         loaded: (n,) whether it grows with the load of the gear.
+        presliding_travel: (n,) over which part of it builds up after a reversal [rad or m]; zero where none
+            does.
         coupling: C (n, n) with the joints' velocities = C · those of the motors, whose friction it is; None:
             each motor moves its own joint.
     """
@@ -38,12 +42,14 @@ class FrictionLaw:
     stribeck_velocity: Array
     asymmetric: NDArray[np.bool_]
     loaded: NDArray[np.bool_]
+    presliding_travel: Array
     coupling: Array | None = None
 
     @classmethod
     def plain(cls, count: int, coupling: Array | None = None) -> FrictionLaw:
         """Viscous and Coulomb friction alone, for ``count`` joints."""
-        return cls(np.zeros(count), np.zeros(count, dtype=bool), np.zeros(count, dtype=bool), coupling)
+        none = np.zeros(count, dtype=bool)
+        return cls(np.zeros(count), none, none, np.zeros(count), coupling)
 
     @classmethod
     def of(cls, drives: Drives) -> FrictionLaw:
@@ -51,16 +57,19 @@ class FrictionLaw:
         known = drives.friction
         curved = known.static_friction != known.friction
         speeds = np.where(curved, known.stribeck_velocity, 0.0)
-        return cls(speeds, known.friction_offset != 0.0, known.load_friction != 0.0)
+        travels = np.where(known.presliding_friction > 0.0, known.presliding_travel, 0.0)
+        return cls(speeds, known.friction_offset != 0.0, known.load_friction != 0.0, travels)
 
     def described(self, drives: Array) -> Array:
-        """Parameters of the drives (7 n,) without what this law has no place for."""
+        """Parameters of the drives (8 n,) without what this law has no place for."""
         n = len(self.loaded)
         rows = dict(zip(DRIVE_COLUMNS, drives.reshape(-1, n), strict=True))
         curved = self.stribeck_velocity > 0.0
         rows["static_friction"] = np.where(curved, rows["static_friction"], rows["friction"])
         rows["friction_offset"] = np.where(self.asymmetric, rows["friction_offset"], 0.0)
         rows["load_friction"] = np.where(self.loaded, rows["load_friction"], 0.0)
+        slides = self.presliding_travel > 0.0
+        rows["presliding_friction"] = np.where(slides, rows["presliding_friction"], 0.0)
         return np.concatenate(list(rows.values()))
 
 
@@ -75,6 +84,9 @@ class DriveSignals:
         load: magnitude of the gears' load times the sign.
         fading: (S, N, n) sign · exp(−|velocity| / speed) for each of ``speeds``.
         speeds: (S, n) Stribeck velocities.
+        building: (T, N, n) effort beside the sign after a reversal, of a unit of friction that builds up over
+            each of ``travels``.
+        travels: (T, n) [rad or m].
         coupling: of the motors; see `FrictionLaw`.
     """
 
@@ -86,11 +98,20 @@ class DriveSignals:
     load: Array
     fading: Array
     speeds: Array
+    building: Array
+    travels: Array
     coupling: Array | None = None
 
     @classmethod
     def of(
-        cls, qd: Array, qdd: Array, speeds: Array, load: Array | None = None, coupling: Array | None = None
+        cls,
+        qd: Array,
+        qdd: Array,
+        speeds: Array,
+        load: Array | None = None,
+        coupling: Array | None = None,
+        travels: Array | None = None,
+        slid: Array | None = None,
     ) -> DriveSignals:
         """The signals of a motion of the joints.
 
@@ -99,6 +120,8 @@ class DriveSignals:
             speeds: (S, n) Stribeck velocities.
             load: (N, n) efforts that the joints pass on; none when None.
             coupling: of the motors; see `FrictionLaw`.
+            travels: (T, n) of presliding; none when None.
+            slid: (T, N, n) states of presliding; when None joints have travelled far since they reversed.
         """
         if coupling is not None:
             qd, qdd = motor_values(qd, coupling), motor_values(qdd, coupling)
@@ -109,14 +132,22 @@ class DriveSignals:
         some = np.where(speeds > 0.0, speeds, 1.0)
         fading = np.array([DriveFriction(0.0, 0.0, 1.0, row, 0.0, 0.0).effort(qd) for row in some])
         fading = np.where(speeds[:, None] > 0.0, fading.reshape(len(speeds), *qd.shape), 0.0)
+        travels = np.zeros((0, qd.shape[1])) if travels is None else travels
+        building = np.zeros((len(travels), *qd.shape))
+        if slid is not None:
+            building = np.where(travels[:, None] > 0.0, _UNIT.presliding(qd, slid), 0.0)
         one = np.ones_like(qd)
-        return cls(qdd, qd, plain.effort(qd), offset.effort(qd), one, rubbed, fading, speeds, coupling)
+        signals = (plain.effort(qd), offset.effort(qd), one, rubbed)
+        return cls(qdd, qd, *signals, fading, speeds, building, travels, coupling)
 
     def changed(self, change: Callable[[Array], Array]) -> DriveSignals:
         """Each signal put through ``change``, which takes and gives one value for each sample and joint."""
-        fading = np.array([change(part) for part in self.fading])
         values = {name: change(getattr(self, name)) for name in _SIGNALS}
-        return replace(self, **values, fading=fading)
+        for name in _SEVERAL:
+            several = getattr(self, name)
+            parts = [change(part) for part in several]
+            values[name] = np.array(parts) if parts else several
+        return replace(self, **values)
 
     def part(self, rows: slice | NDArray[np.intp]) -> DriveSignals:
         """The signals of some samples."""
@@ -129,9 +160,10 @@ class DriveSignals:
         def all_of(name: str) -> Array:
             return np.concatenate([getattr(part, name) for part in parts])
 
-        fading = np.concatenate([part.fading for part in parts], axis=1)
         values = {name: all_of(name) for name in _SIGNALS}
-        return replace(parts[0], **values, fading=fading)
+        for name in _SEVERAL:
+            values[name] = np.concatenate([getattr(part, name) for part in parts], axis=1)
+        return replace(parts[0], **values)
 
     @property
     def joint_velocity(self) -> Array:
@@ -144,16 +176,34 @@ class DriveSignals:
         return np.asarray(signal[:, None, :] * shares)
 
     def columns(self, law: FrictionLaw) -> Array:
-        """(N, n, 7 n) with the drives' efforts = columns · parameters, in the order of DRIVE_COLUMNS."""
-        fading = np.zeros_like(self.sign)
-        for j, speed in enumerate(law.stribeck_velocity):
-            if speed > 0.0:
-                row = int(np.flatnonzero(self.speeds[:, j] == speed)[0])
-                fading[:, j] = self.fading[row, :, j]
+        """(N, n, 8 n) with the drives' efforts = columns · parameters, in the order of DRIVE_COLUMNS."""
+        fading = _chosen(self.fading, self.speeds, law.stribeck_velocity)
+        building = _chosen(self.building, self.travels, law.presliding_travel)
         square = np.where(law.asymmetric, self.square, 0.0)
         load = np.where(law.loaded, self.load, 0.0)
-        parts = (self.acceleration, self.velocity, self.sign - fading, fading, square, load, self.one)
+        dry = (self.sign - fading, fading, square, building, load)
+        parts = (self.acceleration, self.velocity, *dry, self.one)
         return np.concatenate([self.placed(part) for part in parts], axis=2)
+
+
+def _chosen(several: Array, choices: Array, chosen: Array) -> Array:
+    """(N, n) signals of those (K, N, n) that each joint has chosen; zero where it has chosen none."""
+    result = np.zeros(several.shape[1:])
+    for j, choice in enumerate(chosen):
+        if choice > 0.0:
+            row = int(np.flatnonzero(choices[:, j] == choice)[0])
+            result[:, j] = several[row, :, j]
+    return result
+
+
+def slid_along(position: Array, travels: Array) -> Array:
+    """(T, N, n) states of presliding along positions (N, n), for travels (T, n); zero at first."""
+    scale = np.where(travels > 0.0, travels, 1.0)
+    law = replace(_UNIT, presliding_travel=scale)
+    result = np.zeros((len(travels), *position.shape))
+    for row, travel in enumerate(np.diff(position, axis=0), start=1):
+        result[:, row] = law.slid_after(result[:, row - 1], travel)
+    return result
 
 
 def motor_values(values: Array, coupling: Array) -> Array:
@@ -169,14 +219,16 @@ def drives_at_joints(drives: Mapping[str, Array], coupling: Array | None) -> Map
     result = dict(drives)
     for name in ("rotor_inertia", "damping"):
         result[name] = shares**2 @ drives[name]
-    for name in ("friction", "static_friction"):
+    for name in ("friction", "static_friction", "presliding_friction"):
         result[name] = np.abs(shares) @ drives[name]
     result["friction_offset"] = np.abs(shares) * np.sign(shares) @ drives["friction_offset"]
-    bound = np.minimum(result["friction"], result["static_friction"])
+    bound = np.minimum(result["friction"], result["static_friction"]) - result["presliding_friction"]
     result["friction_offset"] = np.clip(result["friction_offset"], -bound, bound)
     return result
 
 
+_UNIT = DriveFriction(0.0, 1.0, 1.0, 1.0, 0.0, 0.0, presliding_friction=1.0)
+_SEVERAL = ("fading", "building")
 _SIGNALS = ("acceleration", "velocity", "sign", "square", "one", "load")
 
 
@@ -185,12 +237,13 @@ def generators(
 ) -> tuple[Array, Array, Array, Array]:
     """All possible parameters of drives: offset (d,) + matrix (d, g) · z, z ≥ lower (g,), and spread (g,).
 
-    Coulomb friction F, static friction S and asymmetry O with F, S ≥ 0 and |O| ≤ F, S are the cone of
-    (1, 0, 0), (0, 1, 0), (1, 1, 1) and (1, 1, −1).
+    Coulomb friction F, static friction S, asymmetry O and the part B that builds up after a reversal, with
+    F, S, B ≥ 0 and |O| + B ≤ F, S, are the cone of (1, 0, 0, 0), (0, 1, 0, 0), (1, 1, 1, 0), (1, 1, −1, 0)
+    and (1, 1, 0, 1).
 
     Args:
         law: of friction.
-        held: (7 n,) what stays as ``given`` (7 n,).
+        held: (8 n,) what stays as ``given`` (8 n,).
         given: the parameters as known.
         offsets: (n,) typical size of the sensors' offsets, the spread of these; all else has none.
     """
@@ -214,6 +267,8 @@ def generators(
         if law.asymmetric[j]:
             both = [(coulomb, static, (index["friction_offset"] + j, sign)) for sign in (1.0, -1.0)]
             dry = [*(dry if curved else ()), *both]
+        if law.presliding_travel[j] > 0.0:
+            dry = [*dry, (coulomb, static, (index["presliding_friction"] + j, 1.0))]
         rays.extend(dry)
         lower.extend([0.0] * len(dry))
     matrix = np.zeros((len(held), len(rays)))

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from robot_dynamics.identification.base_parameters import RegroupedBase
-from robot_dynamics.identification.friction import SPEEDS, FrictionLaw
+from robot_dynamics.identification.friction import SPEEDS, TRAVELS, FrictionLaw
 from robot_dynamics.identification.least_squares import robust_fit
 from robot_dynamics.identification.runs import Run
 from robot_dynamics.spatial import Array
@@ -28,9 +29,9 @@ LEAST_LOAD_GAIN, MOST_LOAD_LOSS = 0.02, 1.0 / 3.0
 def chosen_law(runs: Sequence[Run], base: RegroupedBase, load: bool = False) -> FrictionLaw:
     """The law that runs ask for, by cross-validation of weighted least squares.
 
-    Joint by joint, friction that grows with the load is taken in, then Stribeck's term at each of SPEEDS, and
-    the asymmetry beside the sensor's offset, where they lower the error on the parts that were not
-    learned from, and raise that of hardly any.
+    Joint by joint, friction that grows with the load is taken in, then friction that builds up after a
+    reversal over each of TRAVELS, Stribeck's term at each of SPEEDS, and the asymmetry beside the sensor's
+    offset, where they lower the error on the parts that were not learned from, and raise that of hardly any.
 
     Args:
         runs: to learn from.
@@ -40,23 +41,25 @@ def chosen_law(runs: Sequence[Run], base: RegroupedBase, load: bool = False) -> 
     trial = _Trials(runs, base)
     count = runs[0].effort.shape[1]
     none = np.zeros(count, dtype=bool)
-    plain = _Choice(np.zeros(count, dtype=int), none, none)
+    plain = _Choice(np.zeros(count, dtype=int), none, none, np.zeros(count, dtype=int))
     found = _descended(trial, plain, load=False)
     if load:
         # Friction that grows with speed and with the load look alike, so both orders are tried.
         others = [_descended(trial, start, load=True) for start in (found, plain)]
         found = min(others, key=lambda choice: float(trial.errors(choice).sum()))
     speeds = np.array([0.0, *SPEEDS])[found.speeds]
-    return FrictionLaw(speeds, found.asymmetric, found.loaded, runs[0].drives.coupling)
+    travels = np.array([0.0, *TRAVELS])[found.travels]
+    return FrictionLaw(speeds, found.asymmetric, found.loaded, travels, runs[0].drives.coupling)
 
 
 @dataclass(frozen=True)
 class _Choice:
-    """Variables of friction, (n,) each: 0 or 1 + the place in SPEEDS, direction, load."""
+    """Variables of friction, (n,) each: 0 or 1 + the places in SPEEDS and TRAVELS, direction, load."""
 
     speeds: NDArray[np.int_]
     asymmetric: NDArray[np.bool_]
     loaded: NDArray[np.bool_]
+    travels: NDArray[np.int_]
 
 
 def _descended(trial: _Trials, choice: _Choice, load: bool) -> _Choice:
@@ -69,20 +72,42 @@ def _descended(trial: _Trials, choice: _Choice, load: bool) -> _Choice:
             found = trial.errors(tried)
             if not choice.loaded[j] and _better(found, errors, j, LEAST_LOAD_GAIN, MOST_LOAD_LOSS):
                 errors, choice = found, tried
-        for j in range(count):
-            best, at = errors, choice
-            for place in range(1, len(SPEEDS) + 1):
-                tried = replace(choice, speeds=np.where(np.arange(count) == j, place, choice.speeds))
-                found = trial.errors(tried)
-                if found.sum() < best.sum() and (choice.speeds[j] > 0 or _better(found, errors, j)):
-                    best, at = found, tried
-            errors, choice = best, at
+        for name, most in (("travels", trial.travels), ("speeds", len(SPEEDS))):
+            for j in range(count):
+                errors, choice = _best_place(trial, choice, errors, name, j, most)
+        for name in ("travels", "speeds"):
+            for j in np.flatnonzero(getattr(choice, name)).tolist():
+                # What stood for something that was found later may go.
+                without = _placed(choice, name, j, 0)
+                found = trial.errors(without)
+                if found.sum() - errors.sum() <= LEAST_GAIN * found[:, j].sum():
+                    errors, choice = found, without
         for j in range(count):
             tried = replace(choice, asymmetric=choice.asymmetric | (np.arange(count) == j))
             found = trial.errors(tried)
             if not choice.asymmetric[j] and trial.has_offset(j) and _better(found, errors, j):
                 errors, choice = found, tried
     return choice
+
+
+def _best_place(
+    trial: _Trials, choice: _Choice, errors: Array, name: str, joint: int, most: int
+) -> tuple[Array, _Choice]:
+    """The choice with the best place of a joint in SPEEDS or TRAVELS, if one is better, and its errors."""
+    best, at, places = errors, choice, getattr(choice, name)
+    for place in range(1, most + 1):
+        tried = _placed(choice, name, joint, place)
+        found = trial.errors(tried)
+        if found.sum() < best.sum() and (places[joint] > 0 or _better(found, errors, joint)):
+            best, at = found, tried
+    return best, at
+
+
+def _placed(choice: _Choice, name: str, joint: int, place: int) -> _Choice:
+    """The choice with another place of a joint in SPEEDS or TRAVELS."""
+    places = getattr(choice, name)
+    changed: dict[str, Any] = {name: np.where(np.arange(len(places)) == joint, place, places)}
+    return replace(choice, **changed)
 
 
 def _better(
@@ -95,15 +120,21 @@ def _better(
 
 
 class _Trials:
-    """Squared errors of any choice of columns, from products that are made once."""
+    """Squared errors of any choice of columns, from products that are made once.
+
+    Attributes:
+        travels: number of TRAVELS that are tried; files have none for motors that move several joints.
+    """
 
     def __init__(self, runs: Sequence[Run], base: RegroupedBase) -> None:
-        count = runs[0].effort.shape[1]
-        plain = FrictionLaw.plain(count, runs[0].drives.coupling)
+        count, coupling = runs[0].effort.shape[1], runs[0].drives.coupling
+        self.travels = len(TRAVELS) if coupling is None else 0
+        plain = FrictionLaw.plain(count, coupling)
         regressor = np.concatenate([run.regressor(plain) for run in runs])[:, :, list(base.columns)]
         effort = np.concatenate([run.effort for run in runs])
         weights = robust_fit(regressor, effort, np.concatenate([run.counted for run in runs])).weights
         more = [np.concatenate([run.drives.fading[k] for run in runs]) for k in range(len(SPEEDS))]
+        more += [np.concatenate([run.drives.building[k] for run in runs]) for k in range(len(TRAVELS))]
         more.append(np.concatenate([run.drives.square for run in runs]))
         more.append(np.concatenate([run.drives.load for run in runs]))
         columns = [regressor, *(runs[0].drives.placed(part) for part in more), effort[:, :, None]]
@@ -127,12 +158,14 @@ class _Trials:
         speeds, asymmetric, loaded = choice.speeds, choice.asymmetric, choice.loaded
         joints, folds = np.arange(self._count), np.arange(FOLDS)
         curved = speeds > 0
+        after = self._plain + self._count * (len(SPEEDS) + len(TRAVELS))
         own = [
             -1,
             *range(self._plain),
             *(self._plain + self._count * (speeds - 1) + joints)[curved],
-            *(self._plain + self._count * len(SPEEDS) + joints)[asymmetric],
-            *(self._plain + self._count * (len(SPEEDS) + 1) + joints)[loaded],
+            *(self._plain + self._count * (len(SPEEDS) + choice.travels - 1) + joints)[choice.travels > 0],
+            *(after + joints)[asymmetric],
+            *(after + self._count + joints)[loaded],
         ]
         products = self._products[np.ix_(folds, joints, np.array(own), np.array(own))]
         whole = products.sum(axis=1)

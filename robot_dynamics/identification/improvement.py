@@ -164,7 +164,7 @@ def groups_of(chain: KinematicChain, prior: Array, drives: DriveInertias) -> lis
 
     Args:
         chain: of the description.
-        prior: (10 k + 7 n,) its parameters.
+        prior: (10 k + 8 n,) its parameters.
         drives: the possible values of those of the drives.
     """
     split = COUNT * len(chain.joints)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -34,6 +35,8 @@ _UNITS = {
     "stribeck_velocity": "Stribeck velocity [rad/s]",
     "friction_offset": "more forwards, less backwards [N·m]",
     "load_friction": "friction per load",
+    "presliding_friction": "of it builds up after a reversal [N·m]",
+    "presliding_travel": "travel over which it does [rad]",
 }
 
 
@@ -212,7 +215,7 @@ def _drives(found: Identification, summary: dict[str, Any]) -> dict[str, Any]:
         ):
             if not unlike:
                 cells.append("none seen")
-            elif key == "stribeck_velocity":
+            elif key in ("stribeck_velocity", "presliding_travel"):
                 cells.append(f"{values[key][j]:.4g}")
             else:
                 cells.append(_determined(values[key][j], deviations[key][j]))
@@ -222,13 +225,17 @@ def _drives(found: Identification, summary: dict[str, Any]) -> dict[str, Any]:
     return {"header": header, "rows": rows}
 
 
-_OPTIONAL = ("static_friction", "stribeck_velocity", "friction_offset", "load_friction")
+_OPTIONAL = (
+    "static_friction", "stribeck_velocity", "friction_offset", "load_friction", "presliding_friction",
+    "presliding_travel",
+)  # fmt: skip
 
 
 def _seen(found: Identification) -> dict[str, Any]:
     """True for joints with parameters that not every law of friction has, (n,) each."""
     law = found.law
-    seen = (law.stribeck_velocity > 0.0, law.stribeck_velocity > 0.0, law.asymmetric, law.loaded)
+    curved, slides = law.stribeck_velocity > 0.0, law.presliding_travel > 0.0
+    seen = (curved, curved, law.asymmetric, law.loaded, slides, slides)
     return dict(zip(_OPTIONAL, seen, strict=True))
 
 
@@ -306,10 +313,7 @@ def _friction_pictures(found: Identification) -> list[dict[str, str]]:
         return []
     law = DriveFriction(**{name: found.drives[name] for name in DriveFriction.__dataclass_fields__})
     curved = law.stribeck_velocity > 0.0
-    law = DriveFriction(
-        law.damping, law.friction, law.static_friction, np.where(curved, law.stribeck_velocity, 0.1),
-        law.friction_offset, law.load_friction,
-    )  # fmt: skip
+    law = replace(law, stribeck_velocity=np.where(curved, law.stribeck_velocity, 0.1))
 
     def all_of(name: str) -> Array:
         return np.concatenate([getattr(run, name) for run in runs])

@@ -40,7 +40,7 @@ def identify_payload(
 
     Args:
         chain: of the description.
-        described: parameters (10 k + 7 n,) of its links and drives, and the law of its friction.
+        described: parameters (10 k + 8 n,) of its links and drives, and the law of its friction.
         runs: to learn from.
         others: to validate with.
         options: how.

@@ -12,7 +12,14 @@ from robot_dynamics.dynamics.friction import direction
 from robot_dynamics.errors import LogError
 from robot_dynamics.identification import inertial
 from robot_dynamics.identification.base_parameters import structure
-from robot_dynamics.identification.friction import SPEEDS, DriveSignals, FrictionLaw, motor_values
+from robot_dynamics.identification.friction import (
+    SPEEDS,
+    TRAVELS,
+    DriveSignals,
+    FrictionLaw,
+    motor_values,
+    slid_along,
+)
 from robot_dynamics.identification.least_squares import robust_fit
 from robot_dynamics.identification.log_checks import (
     check_against_model,
@@ -201,9 +208,15 @@ def _segment(
     depends = links.any(axis=0)
     columns[:, depends] = motion.filter(links[:, depends])
     speeds = np.repeat(np.array(SPEEDS)[:, None], chain.dof, axis=1)
-    known = FrictionLaw.of(drives_given(chain, options)).stribeck_velocity
-    speeds = np.vstack([speeds, known])
-    signals = DriveSignals.of(motion.qd, motion.qdd, speeds, coupling=log.coupling)
+    known = FrictionLaw.of(drives_given(chain, options))
+    speeds = np.vstack([speeds, known.stribeck_velocity])
+    travels = np.repeat(np.array(TRAVELS)[:, None], chain.dof, axis=1)
+    travels = np.vstack([travels, known.presliding_travel])
+    moved = motion.q if log.coupling is None else motor_values(motion.q, log.coupling)
+    slid = slid_along(moved, travels)
+    signals = DriveSignals.of(
+        motion.qd, motion.qdd, speeds, coupling=log.coupling, travels=travels, slid=slid
+    )
     return _Segment(log, motion, columns, signals.changed(motion.filter), carried)
 
 

@@ -67,11 +67,13 @@ def regressor(
     gravity: Sequence[float] = EARTH,
     law: FrictionLaw | None = None,
     bodies: Array | None = None,
+    slid: Array | None = None,
 ) -> Array:
-    """(N, n, 10 k + 7 n) columns of the links, then of the drives; arguments as `inertial_regressor`.
+    """(N, n, 10 k + 8 n) columns of the links, then of the drives; arguments as `inertial_regressor`.
 
     Without ``law`` friction is the same at all speeds, in both directions and under all loads. Loads are of
     links with the parameters ``bodies`` (10 k,), of the chain when None; weight is always part of them.
+    Without states ``slid`` (N, n) of presliding, joints have travelled far since they reversed.
     """
     q, qd, qdd = states_of(chain, q, qd, qdd)
     law = law or FrictionLaw.plain(chain.dof)
@@ -80,7 +82,16 @@ def regressor(
     if law.loaded.any():
         carried = links if tuple(gravity) == EARTH else inertial_regressor(chain, q, qd, qdd)
         load = carried @ (chain_parameters(chain) if bodies is None else bodies)
-    drives = DriveSignals.of(qd, qdd, law.stribeck_velocity[None], load, law.coupling).columns(law)
+    signals = DriveSignals.of(
+        qd,
+        qdd,
+        law.stribeck_velocity[None],
+        load,
+        law.coupling,
+        law.presliding_travel[None],
+        None if slid is None else slid[None],
+    )
+    drives = signals.columns(law)
     return np.concatenate([links, drives], axis=2)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from robot_dynamics.identification.friction import DRIVE_COLUMNS, FrictionLaw, drives_at_joints
+from robot_dynamics.identification.friction import DRIVE_COLUMNS, TRAVELS, FrictionLaw, drives_at_joints
 from robot_dynamics.identification.inertial import COUNT, body_of, chain_parameters, parameters_of
 from robot_dynamics.identification.regressor import EARTH, regressor
 from robot_dynamics.identification.timing import Treatment
@@ -65,8 +65,8 @@ class Identification:
     Attributes:
         prior: the chain of the description.
         chain: the same with the masses and friction that were found.
-        drives: (n,) each of DRIVE_COLUMNS and stribeck_velocity, which is zero where friction is the same at
-            all speeds.
+        drives: (n,) each of DRIVE_COLUMNS, stribeck_velocity and presliding_travel, which are zero where
+            friction is the same at all speeds, and does not build up after a reversal.
         knowledge: what the data alone say of the base parameters.
         gravity: (3,) with which the efforts are computed; zero where the robot takes the weight off.
         learn, validate: runs that were learned from, and those that were not.
@@ -107,7 +107,7 @@ class Identification:
 
     @property
     def parameters(self) -> Array:
-        """(10 k + 7 n,) of the links and of the drives."""
+        """(10 k + 8 n,) of the links and of the drives."""
         return np.concatenate([chain_parameters(self.chain), *(self.drives[key] for key in DRIVE_COLUMNS)])
 
     @property
@@ -115,7 +115,8 @@ class Identification:
         """Quantities that friction depends on."""
         drives = self.drives
         different, loaded = drives["friction_offset"] != 0.0, drives["load_friction"] != 0.0
-        return FrictionLaw(drives["stribeck_velocity"], different, loaded, self.coupling)
+        travels = drives["presliding_travel"]
+        return FrictionLaw(drives["stribeck_velocity"], different, loaded, travels, self.coupling)
 
     @property
     def payload(self) -> RigidBody | None:
@@ -127,10 +128,13 @@ class Identification:
         law, drives = self.law, dict(drives_at_joints(self.drives, self.coupling))
         curved = law.stribeck_velocity > 0.0
         drives["stribeck_velocity"] = np.where(curved, law.stribeck_velocity, 0.1)
+        slides = law.presliding_travel > 0.0
+        drives["presliding_travel"] = np.where(slides, law.presliding_travel, TRAVELS[1])
         names = ["rotor_inertia", "damping", "friction"]
         names += ["static_friction", "stribeck_velocity"] if curved.any() else []
         names += ["friction_offset"] if law.asymmetric.any() else []
         names += ["load_friction"] if law.loaded.any() else []
+        names += ["presliding_friction", "presliding_travel"] if slides.any() else []
         return {name: [float(value) for value in drives[name]] for name in names}
 
     def efforts(self, q: Array, qd: Array, qdd: Array) -> Array:

@@ -120,7 +120,7 @@ class Run:
         )
 
     def regressor(self, law: FrictionLaw) -> Array:
-        """(N, n, 10 k + 7 n) columns of the links, then of the drives."""
+        """(N, n, 10 k + 8 n) columns of the links, then of the drives."""
         return np.concatenate([self.links, self.drives.columns(law)], axis=2)
 
 
@@ -133,7 +133,7 @@ def drives_given(chain: KinematicChain, options: Options) -> Drives:
 
 
 def prior_parameters(chain: KinematicChain, drives: Drives) -> Array:
-    """(10 k + 7 n,) parameters of the description; offsets of sensors are zero."""
+    """(10 k + 8 n,) parameters of the description; offsets of sensors are zero."""
     friction = [getattr(drives.friction, name) for name in DRIVE_COLUMNS[1:-1]]
     parts = (inertial.chain_parameters(chain), drives.rotor_inertia, *friction, np.zeros(chain.dof))
     return np.concatenate(parts)
@@ -148,10 +148,14 @@ def parameter_names(chain: KinematicChain) -> list[str]:
 
 
 def drives_of(parameters: Array, law: FrictionLaw) -> Mapping[str, Array]:
-    """The drives' parameters (7 n,) by name, and the Stribeck velocities of their law."""
+    """The drives' parameters (8 n,) by name, and the Stribeck velocities and travels of their law."""
     n = len(law.stribeck_velocity)
     named = {name: parameters[n * k : n * (k + 1)] for k, name in enumerate(DRIVE_COLUMNS)}
-    return {**named, "stribeck_velocity": law.stribeck_velocity}
+    return {
+        **named,
+        "stribeck_velocity": law.stribeck_velocity,
+        "presliding_travel": law.presliding_travel,
+    }
 
 
 def comparisons(

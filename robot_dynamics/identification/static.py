@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robot_dynamics.errors import LogError
-from robot_dynamics.identification.friction import SPEEDS, DriveSignals, FrictionLaw
+from robot_dynamics.identification.friction import DriveSignals, FrictionLaw
 from robot_dynamics.identification.log_checks import LEAST_MOTION
 from robot_dynamics.identification.logs import Log
 from robot_dynamics.identification.regressor import EARTH, inertial_regressor
@@ -72,14 +72,14 @@ def static_run(log: Log, chain: KinematicChain, options: Options) -> Run:
         )
     zero = np.zeros_like(position)
     links = inertial_regressor(chain, position, zero, zero, EARTH)
-    known = FrictionLaw.of(drives_given(chain, options)).stribeck_velocity
-    speeds = np.vstack([np.repeat(np.array(SPEEDS)[:, None], chain.dof, axis=1), known])
+    known = FrictionLaw.of(drives_given(chain, options))
+    speeds, travels = known.stribeck_velocity[None], known.presliding_travel[None]
     return Run(
         log.source,
         np.array([rests[0].time for rests in poses]) - log.time[0],
         position,
         links,
-        DriveSignals.of(zero, zero, speeds),
+        DriveSignals.of(zero, zero, speeds, travels=travels),
         effort,
         zero,
         np.ones(effort.shape, dtype=bool),  # what is left of friction is scatter

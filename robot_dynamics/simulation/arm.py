@@ -142,6 +142,7 @@ class ArmPlant:
         q = self.check_start(position)
         qd = np.zeros(self.dof) if velocity is None else self._checks.vector("velocity", velocity)
         mujoco.mj_resetData(self._built.model, self._data)
+        self._slid = np.zeros(self.dof)
         self._write(self._data, q, qd)
 
     def check_start(self, position: ArrayLike) -> Array:
@@ -209,15 +210,20 @@ class ArmPlant:
         tau = self._checks.vector("effort", effort)
         if self.parameters.effort_limits:
             tau = np.minimum(np.maximum(tau, -self._largest_effort), self._largest_effort)
-        data = self._data
-        data.qfrc_applied[self._built.drivers] = tau
+        data, drivers, law = self._data, self._built.drivers, self._built.drives.friction
+        data.qfrc_applied[drivers] = tau
         with quiet():
             if self._slides:
                 for _ in range(steps):
                     # Friction of the middle of the step, under the load of the last one.
                     half = 0.5 * self.parameters.physics_timestep
-                    self._rub(data.qvel + half * data.qacc, self._gear_loads(data))
+                    middle = data.qvel + half * data.qacc
+                    self._rub(middle, self._gear_loads(data))
+                    travel = 0.5 * half * (data.qvel + middle)[drivers]
+                    data.qfrc_applied[drivers] = tau - self._built_up(law.slid_after(self._slid, travel))
+                    before = data.qpos[drivers]
                     mujoco.mj_step(self._built.model, data)
+                    self._slid = law.slid_after(self._slid, data.qpos[drivers] - before)
             else:
                 mujoco.mj_step(self._built.model, data, steps)
         check_motion(self, data.qpos, data.qvel)
@@ -298,8 +304,13 @@ class ArmPlant:
 
     def _rub(self, velocity: Array, load: Array) -> None:
         """Dry friction of the independent joints at the velocities of all joints, under loads (n,)."""
-        built, qd = self._built, velocity[self._built.drivers]
-        built.model.dof_frictionloss[built.drivers] = built.drives.friction.dry_size(qd, direction(qd), load)
+        built, qd, law = self._built, velocity[self._built.drivers], self._built.drives.friction
+        dry = law.dry_size(qd, direction(qd), load) - law.presliding_friction
+        built.model.dof_frictionloss[built.drivers] = dry
+
+    def _built_up(self, slid: Array) -> Array:
+        """(n,) friction that has built up since the last reversals, an elastic force at standstill."""
+        return np.asarray(self._built.drives.friction.presliding_friction * slid)
 
     def _gear_loads(self, data: mujoco.MjData) -> Array:
         """(n,) efforts that the gears pass on to the links, as last evaluated."""
@@ -317,6 +328,7 @@ class ArmPlant:
         if not self._slides:
             mujoco.mj_forward(self._built.model, scratch)
             return scratch
+        scratch.qfrc_applied[self._built.drivers] -= self._built_up(self._slid)
         # Load and friction depend on each other.
         load = np.zeros(self.dof)
         for _ in range(LOAD_ROUNDS):

@@ -29,6 +29,8 @@ from robot_dynamics.spatial import Array
 
 # Explicit integration of damping is stable up to 2.78 (rk4); the damping rate changes with the posture.
 STIFF_DAMPING = 0.5
+# Largest square of the frequency of friction that builds up, times the step; stable is up to 4.
+STIFF_PRESLIDING = 0.5
 # Smallest joint inertia as a share of the largest; below it the mass matrix counts as singular.
 SINGULAR = 1e-14
 
@@ -131,6 +133,7 @@ def _finish(model: Any, arm: ArmBodies, parameters: PlantParameters, drives: Dri
     mass_matrix = np.zeros((model.nv, model.nv))
     mujoco.mj_fullM(model, data, mass_matrix)
     _check_inertia(mass_matrix, arm, names)
+    _check_stiffness(mass_matrix[np.ix_(drivers, drivers)], arm, drives, parameters)
     integrator = parameters.integrator
     if integrator == "auto":
         damping_rates = np.linalg.eigvals(np.linalg.solve(mass_matrix, np.diag(model.dof_damping)))
@@ -175,6 +178,25 @@ def _couple_mimic_joints(spec: Any, arm: ArmBodies, timestep: float) -> None:
         data[:5] = [joint.offset, joint.multiplier, 0.0, 0.0, 0.0]
         equality.data = data
         equality.solref, equality.solimp = hard_constraint(timestep)
+
+
+def _check_stiffness(mass_matrix: Array, arm: ArmBodies, drives: Drives, parameters: PlantParameters) -> None:
+    """Refuse friction that builds up over so short a travel that the step does not see it."""
+    law, step = drives.friction, parameters.physics_timestep
+    stiffness = law.presliding_friction / law.presliding_travel
+    if not parameters.joint_friction or not stiffness.any():
+        return
+    squares, vectors = np.linalg.eig(np.linalg.solve(mass_matrix, np.diag(stiffness)))
+    at = int(np.argmax(squares.real))
+    share = step**2 * float(squares.real[at])
+    if share > STIFF_PRESLIDING:
+        j = int(np.argmax(np.abs(vectors[:, at])))
+        raise ParameterError(
+            f"parameter 'presliding_travel' is {law.presliding_travel[j]:g} for {arm.joint_names[j]}, too"
+            f" short for a physics_timestep of {step:g} s and a presliding_friction of"
+            f" {law.presliding_friction[j]:g}: give at least"
+            f" {law.presliding_travel[j] * share / STIFF_PRESLIDING:.2g}, or a shorter step"
+        )
 
 
 def _check_inertia(mass_matrix: Array, arm: ArmBodies, addresses: dict[str, int]) -> None:

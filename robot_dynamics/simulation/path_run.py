@@ -94,6 +94,8 @@ def run_path(
         "stribeck_velocity": law.stribeck_velocity,
         "friction_offset": law.friction_offset,
         "load_friction": law.load_friction,
+        "presliding_friction": law.presliding_friction,
+        "presliding_travel": law.presliding_travel,
     }
     drives: dict[str, Any] = {
         name: tuple(np.broadcast_to(row, (chain.dof,)).tolist()) for name, row in rows.items()

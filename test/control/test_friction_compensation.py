@@ -9,8 +9,14 @@ from closed_loop import READY, ArmLoop, PlatformLoop
 from motion_base import platform_mappings
 
 from robot_dynamics.control.stewart.trajectory import PoseWaypoint
+from robot_dynamics.control.waypoints import Waypoint
 from robot_dynamics.stewart.new_machine import Measures, machine_text
 
+BUILDS_UP = {
+    "friction": (12.0, 12.0, 8.0, 2.0, 2.0, 2.0), "damping": (5.0, 5.0, 3.0, 0.5, 0.5, 0.5),
+    "rotor_inertia": (0.3,),
+    "presliding_friction": (6.0, 6.0, 4.0, 1.0, 1.0, 1.0), "presliding_travel": (0.02,),
+}  # fmt: skip
 PANDA = (0.0, -0.6, 0.0, -2.0, 0.0, 1.6, 0.5)
 
 
@@ -76,3 +82,63 @@ def test_a_new_machine_whose_friction_is_less_than_its_guess_is_moved(real):
     assert np.abs(loop.velocities[-1]).max() < 1e-3
     # Guessed masses are compensated: with the guess right, the feedback carries next to nothing.
     assert np.abs(loop.positions[0] - loop.positions[3]).max() < 1e-5
+
+
+def there_and_back(declared, **parameters):
+    """A UR5 whose friction builds up after reversals, there and back twice, and at rest."""
+    loop = ArmLoop("ur5", READY, declared=declared, real=BUILDS_UP, **parameters)
+    loop.run(0.05)
+    for target in (0.2, 0.0, 0.2, 0.0):
+        loop.go(np.add(READY, target), 0.6)
+        loop.run(0.6)
+    loop.run(1.0)
+    return loop
+
+
+def test_friction_that_builds_up_after_a_reversal_is_followed():
+    """The model with it leaves a small part of the error; efforts do not step, and the arm rests."""
+    plain = {name: row for name, row in BUILDS_UP.items() if not name.startswith("presliding")}
+    errors, steps = [], []
+    for declared in (BUILDS_UP, plain):
+        loop = there_and_back(declared, kp=(100.0,), kv=(20.0,), ki=-1.0)
+        assert loop.trip is None
+        errors.append(np.sqrt(np.mean((loop.references - loop.positions)[300:-500] ** 2, axis=0)))
+        steps.append(np.abs(np.diff(loop.efforts[300:], axis=0)).max(axis=0))
+        assert np.abs(loop.velocities[-1]).max() < 1e-3
+    assert (errors[0] < 0.15 * errors[1]).all()
+    assert (steps[0] < 1.2 * steps[1]).all()
+
+
+def test_the_state_of_presliding_follows_the_reference_alone():
+    """Efforts of the reference are those of the model and of Dahl's law, which begins anew after a gap."""
+    control = ArmLoop("ur5", READY, declared=BUILDS_UP, mode="feedforward").control
+    control.update(0.0, np.array(READY), np.zeros(6))
+    friction, travel = np.array(BUILDS_UP["presliding_friction"]), BUILDS_UP["presliding_travel"][0]
+    position, velocity, last = np.array(READY), np.zeros(6), np.array(READY)
+    slid, time, seen = np.zeros(6), 0.0, 0.0  # efforts beside those of Coulomb friction
+    for target in (0.2, 0.0, None, 0.2):
+        if target is None:
+            control.lost_states()
+            time += 0.3
+        else:
+            control.follow(control.chain.joint_names, [Waypoint(0.5, tuple(np.add(READY, target)))])
+        for cycle in range(300):
+            time += 0.002
+            command = control.update(time, position, velocity)
+            if target is None and cycle == 0:
+                slid = np.zeros(6)
+            q, qd, qdd = (
+                getattr(command.reference, name) for name in ("position", "velocity", "acceleration")
+            )
+            heading = np.sign(qd) * np.maximum(np.abs(qd) - 0.01, 0.0)
+            end = np.sign(q - last)
+            moved = end + (slid - end) * np.exp(-np.abs(q - last) / travel)
+            slid, last = np.where(heading != 0.0, moved, slid), q
+            along = np.clip(heading / 0.005, -1.0, 1.0)
+            along = 0.5 * along * (3.0 - along**2)
+            rigid = control.dynamics.inverse_dynamics(q, qd, qdd, heading)
+            wanted = rigid + friction * (np.abs(along) * slid - along)
+            np.testing.assert_allclose(command.unlimited, wanted, atol=1e-9)
+            seen = max(seen, np.abs(friction * (np.abs(along) * slid - along)).max())
+            position, velocity = q, qd
+    assert seen > 10.0

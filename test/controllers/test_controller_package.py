@@ -48,6 +48,7 @@ DRIVES = {
     "static_friction": (1.1,),
     "friction_offset": (0.1,),
     "load_friction": (0.06,),
+    "presliding_friction": (0.4,),
 }
 PAYLOAD = {
     "payload_mass": 1.5,
@@ -536,7 +537,7 @@ int main()
       std::printf("%.17g\\n", rd_friction(&friction[RD_FRICTION_PARAMETERS * j], v, v, -7.0));
     }
   }
-  p.friction_offset = {0.9};
+  p.presliding_friction = {0.9};
   try {
     puma_controllers::friction_of(p);
   } catch (const std::invalid_argument & error) {
@@ -663,7 +664,7 @@ def test_friction_of_solver_and_controller_is_the_law_of_the_library(package, tm
     velocity = -0.4 + 0.00173 * np.arange(len(rows) // JOINTS)[:, None] * np.ones(JOINTS)
     expected = given.of(chain).friction.effort(velocity, load=np.full(JOINTS, -7.0))
     np.testing.assert_allclose(np.reshape(rows, (-1, JOINTS)).astype(float), expected, rtol=1e-12, atol=1e-12)
-    assert "friction would drive the joint" in refusal
+    assert "'presliding_friction' is larger than the friction of joint1; friction would drive" in refusal
 
 
 def test_the_package_has_what_ros2_control_looks_for(package):
@@ -734,7 +735,16 @@ def test_a_driver_decides_gravity_rate_limits_and_friction(tmp_path):
         [float(value) for value in re.search(rf"{name}{{(.*?)}};", header)[1].split(", ")]
         for name in ("kFrictionLeft", "kEffortLimits")
     )
-    assert left[12:18] == [0.2, 0.3, 0.3, 1.0, 0.3, 0.3]  # elbow: viscous, dry, static, Stribeck, ...
+    assert left[16:24] == [
+        0.2,
+        0.3,
+        0.3,
+        1.0,
+        0.3,
+        0.3,
+        0.3,
+        1.0,
+    ]  # elbow: viscous, dry, static, ...
     described = [joint.limits.effort for joint in load_urdf(PUMA).joints]
     assert limits == [min(pair) for pair in zip(described, (54, 5000, 28, 28, 10, 10), strict=True)]
 

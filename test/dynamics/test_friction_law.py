@@ -26,6 +26,8 @@ double effort(const double *p, double velocity, double heading, double load)
 { return rd_friction(p, velocity, heading, load); }
 double margin(const double *p) { return rd_friction_margin(p); }
 double along(double velocity) { return rd_direction(velocity); }
+double presliding(const double *p, double heading, double slid) { return rd_presliding(p, heading, slid); }
+double slid_after(const double *p, double slid, double travel) { return rd_slid_after(p, slid, travel); }
 """
 
 
@@ -38,9 +40,10 @@ def compiled(tmp_path_factory):
     command = [*find_compiler().command, *strict, source, "-o", library, "-lm"]
     subprocess.run(command, check=True, timeout=PATIENCE)
     found = ctypes.CDLL(str(library))
-    for function in (found.effort, found.margin, found.along):
+    for function in (found.effort, found.margin, found.along, found.presliding, found.slid_after):
         function.restype = ctypes.c_double
     found.effort.argtypes = [ctypes.c_void_p, *[ctypes.c_double] * 3]
+    found.presliding.argtypes = found.slid_after.argtypes = [ctypes.c_void_p, *[ctypes.c_double] * 2]
     found.margin.argtypes, found.along.argtypes = [ctypes.c_void_p], [ctypes.c_double]
     return found
 
@@ -66,8 +69,31 @@ def test_c_computes_as_numbers_do(compiled, plain):
         p = np.ascontiguousarray(law.matrix[0])
         found = compiled.effort(p.ctypes.data, velocity[0], heading[0], load[0])
         assert found == pytest.approx(law.effort(velocity, heading, load)[0], rel=1e-15, abs=1e-15)
+        slid, travel = draw.uniform(-1.0, 1.0, (2, 1)) * [[1.0], [size]]
+        built = compiled.presliding(p.ctypes.data, heading[0], slid[0])
+        assert built == pytest.approx(law.presliding(heading, slid)[0], rel=1e-15, abs=1e-15)
+        moved = compiled.slid_after(p.ctypes.data, slid[0], travel[0])
+        assert moved == pytest.approx(law.slid_after(slid, travel)[0], rel=1e-14, abs=1e-15)
+        assert compiled.slid_after(p.ctypes.data, slid[0], 0.0) == pytest.approx(slid[0], abs=1e-15)
         assert compiled.margin(p.ctypes.data) == law.margin[0]
         assert compiled.along(heading[0]) == direction(heading)[0] == direction(float(heading[0]))
+
+
+def test_what_builds_up_takes_energy_on_every_path():
+    """A unit of Dahl's friction stores at most half its travel; after a long way it is Coulomb friction."""
+    law = DriveFriction(0.0, 1.0, 1.0, 1.0, 0.0, 0.0, presliding_friction=1.0, presliding_travel=0.01)
+    draw, slid, work = np.random.default_rng(0), 0.0, 0.0
+    for travel in draw.normal(0.0, 1e-3, 20_000):
+        moved = law.slid_after(slid, travel)
+        assert abs(moved) <= 1.0
+        # Exact along a part: the integral of z dq is s dq - s_B (z' - z).
+        work += abs(travel) - np.sign(travel) * 0.01 * (moved - slid)
+        slid = moved
+        assert work >= 0.5 * 0.01 * slid**2
+    slid = law.slid_after(slid, -1.0)
+    for v in (-0.5, -0.003, 0.0, 0.004):
+        along = direction(v)
+        assert law.presliding(v, slid) == pytest.approx(min(0.0, -2.0 * along), abs=1e-12)
 
 
 def test_the_slope_is_that_of_the_law():

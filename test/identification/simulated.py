@@ -7,15 +7,16 @@ from dataclasses import replace
 import numpy as np
 
 from robot_dynamics.identification import inertial
-from robot_dynamics.identification.friction import FrictionLaw
+from robot_dynamics.identification.friction import FrictionLaw, slid_along
 from robot_dynamics.identification.logs import Log
 from robot_dynamics.identification.regressor import regressor
 from robot_dynamics.model.chain import KinematicChain
 
 
-def parameters(chain: KinematicChain, rotor=0.0, damping=0.0, friction=0.0, offset=0.0, load=0.0):
-    """(10 k + 7 n,) of the chain's links and of drives that are all alike."""
-    drives = [np.full(chain.dof, value) for value in (rotor, damping, friction, friction, 0.0, load, offset)]
+def parameters(chain: KinematicChain, rotor=0.0, damping=0.0, friction=0.0, offset=0.0, load=0.0, slid=0.0):
+    """(10 k + 8 n,) of the chain's links and of drives that are all alike."""
+    values = (rotor, damping, friction, friction, 0.0, slid, load, offset)
+    drives = [np.full(chain.dof, value) for value in values]
     return np.concatenate([inertial.chain_parameters(chain), *drives])
 
 
@@ -76,6 +77,7 @@ def simulated_log(
     """A log of ``chain`` with the parameters ``true``; ``noise`` (n,) of the efforts [N·m]."""
     time, q, qd, qdd = trajectory(chain.dof, seed, seconds)
     bodies = true[: inertial.COUNT * len(chain.joints)]
-    effort = regressor(chain, q, qd, qdd, gravity, law, bodies) @ true
+    slid = slid_along(q, law.presliding_travel[None])[0] if law else None
+    effort = regressor(chain, q, qd, qdd, gravity, law, bodies, slid) @ true
     effort = effort + noise * np.random.default_rng(seed + 1000).normal(size=effort.shape)
     return Log("run", chain.joint_names, time, q, qd, effort)

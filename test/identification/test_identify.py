@@ -64,27 +64,32 @@ def test_friction_that_is_plain_stays_plain(found):
 
 @pytest.fixture(scope="module")
 def curved(puma):
-    """A robot whose friction depends on the speed of two joints and on the direction of a third."""
+    """A robot whose friction depends on speed, on the direction, and on the travel since a reversal."""
     count = puma.dof
     none = np.zeros(count, dtype=bool)
-    law = FrictionLaw(np.array([0.1, 0.0, 0.0, 0.2, 0.0, 0.0]), np.arange(count) == 4, none)
+    law = FrictionLaw(
+        np.array([0.1, 0.0, 0.0, 0.2, 0.0, 0.0]), np.arange(count) == 4, none, 0.01 * (np.arange(count) == 1)
+    )
     true = simulated.parameters(simulated.another(puma, 3), rotor=0.2, damping=1.5, friction=2.0)
-    drives = true[-7 * count :].reshape(7, count)
+    drives = true[-8 * count :].reshape(8, count)
     drives[3, [0, 3]] = 0.5, 4.0
     drives[4, 4] = 1.2
+    drives[5, 1] = 1.4
     log = simulated.simulated_log(puma, true, 4, 0.02 * NOISE, law=law)
     unseen = simulated.simulated_log(puma, true, 5, 0.02 * NOISE, seconds=5.0, law=law)
     return drives, identify(puma, [log], [unseen])
 
 
 @pytest.mark.long
-def test_friction_that_depends_on_speed_and_direction_is_found(curved):
+def test_friction_that_depends_on_speed_direction_and_travel_is_found(curved):
     drives, result = curved
     found = result.summary()["friction"]
     assert result.drives["stribeck_velocity"].tolist() == [0.1, 0.0, 0.0, 0.2, 0.0, 0.0]
     assert found["static_friction"] == pytest.approx(drives[3], abs=0.1)
     assert found["friction"] == pytest.approx(drives[2], abs=0.1)
     assert found["friction_offset"] == pytest.approx(drives[4], abs=0.1)
+    assert found["presliding_friction"] == pytest.approx(drives[5], abs=0.1)
+    assert result.drives["presliding_travel"].tolist() == [0.0, 0.01, 0.0, 0.0, 0.0, 0.0]
     assert result.summary()["error"]["validate"] < 3e-3
 
 

@@ -140,7 +140,7 @@ def test_rotor_inertias_that_no_motion_separates_are_shared_and_positive():
     """The rotors at the first two joints turn with a link each; held at zero, the links would carry them."""
     chain = rd.load_urdf(PUMA)
     heavy = simulated.parameters(chain, damping=1.0, friction=0.5)
-    heavy[-42:-36] = [4.0, 3.0, 1.0, 0.2, 0.2, 0.2]
+    heavy[-48:-42] = [4.0, 3.0, 1.0, 0.2, 0.2, 0.2]
     found = identify(chain, [simulated.simulated_log(chain, heavy, 6, 0.02)])
     assert "joint1.rotor_inertia" in found.held
     assert found.drives["rotor_inertia"][:3] == pytest.approx([4.0, 3.0, 1.0], rel=0.15)

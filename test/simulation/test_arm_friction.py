@@ -6,6 +6,7 @@ import pytest
 pytest.importorskip("mujoco", reason="MuJoCo simulates the arms")
 from robot_dynamics import compile_dynamics, load_urdf
 from robot_dynamics.control.arm.actuators import ActuatedArm, ActuatorParameters
+from robot_dynamics.errors import ParameterError
 from robot_dynamics.resources import resource
 from robot_dynamics.simulation.arm import ArmPlant
 from robot_dynamics.simulation.parameters import PlantParameters
@@ -37,6 +38,36 @@ def test_a_wheel_coasts_as_its_equation_of_motion_says(sign):
     assert plant.velocity[0] == pytest.approx(sign * speed, abs=1e-6)
     plant.advance(3.0, [0.0])
     assert abs(plant.velocity[0]) < 1e-9  # it stands, and friction does not turn it
+
+
+def test_friction_builds_up_with_the_travel_as_its_equation_says():
+    """Dahl's equation by Heun's method, through a reversal; at rest the elastic part is held by the other."""
+    law = {
+        "damping": (0.05,),
+        "friction": (0.6,),
+        "presliding_friction": (0.25,),
+        "presliding_travel": (0.05,),
+    }
+    plant = ArmPlant(WHEEL, parameters=PlantParameters(gravity=FLAT, **law))
+    plant.reset([0.0], [-0.5])
+
+    def changes(speed, built, effort):
+        against = 0.05 * speed + 0.35 * np.sign(speed) + 0.25 * built
+        return np.array([(effort - against) / 0.5, speed / 0.05 * (1.0 - built * np.sign(speed))])
+
+    state, step = np.array([-0.5, 0.0]), 1e-5
+    for cycle in range(10):
+        effort = 1.0 if cycle < 8 else 0.0
+        for _ in range(5000):
+            first = changes(*state, effort)
+            state = state + 0.5 * step * (first + changes(*(state + step * first), effort))
+        plant.advance(0.05, [effort])
+        assert plant.velocity[0] == pytest.approx(state[0], abs=1e-3)  # a step about the reversal
+    assert state[0] > 0.05 and state[1] == pytest.approx(plant._slid[0], abs=3e-3)
+    plant.advance(3.0, [0.0])
+    assert abs(plant.velocity[0]) < 1e-6
+    with pytest.raises(ParameterError, match=r"'presliding_travel' is 0.0001 for turn, too short"):
+        plant.prepare(PlantParameters(**{**law, "presliding_travel": (1e-4,)}, physics_timestep=0.02))
 
 
 @pytest.mark.parametrize(("effort", "moves"), [(0.95, False), (-0.95, False), (1.3, True), (-1.3, True)])

@@ -47,7 +47,7 @@ def written_efforts(folder: Path, chain, q, qd, qdd):
     size = drives["friction"] + 0.0 * qd
     if "static_friction" in drives:
         drop = drives["static_friction"] - drives["friction"]
-        size = size + drop * np.exp(-((qd / drives["stribeck_velocity"]) ** 2))
+        size = size + drop * np.exp(-np.abs(qd) / drives["stribeck_velocity"])
     size = size + drives.get("friction_offset", 0.0) * sign
     size = size + drives.get("load_friction", 0.0) * np.abs(links)
     return links + drives["rotor_inertia"] * qdd + drives["damping"] * qd + size * sign
@@ -170,7 +170,7 @@ def base_truth(found, robot) -> dict[str, float]:
     base = found.knowledge.base
     names = parameter_names(robot.described)
     truth = base.grouping @ robot.parameters()
-    plain = found.law.stribeck_velocity == 0.0
+    plain = (found.law.stribeck_velocity == 0.0) & (found.law.presliding_travel == 0.0)
     count = len(plain)
     curved = (robot.friction.static != robot.friction.coulomb) | robot.friction.load.astype(bool)
     result = {}

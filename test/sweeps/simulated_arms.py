@@ -63,9 +63,10 @@ class Arm:
     offset: np.ndarray
 
     def parameters(self) -> np.ndarray:
-        """(10 k + 7 n,) true parameters in the order of the regressor."""
+        """(10 k + 8 n,) true parameters in the order of the regressor."""
         law = self.friction
-        drives = [law.rotor, law.damping, law.coulomb, law.static, law.asymmetry, law.load, self.offset]
+        dry = (law.coulomb, law.static, law.asymmetry, np.zeros_like(law.load), law.load)
+        drives = [law.rotor, law.damping, *dry, self.offset]
         return np.concatenate([inertial.chain_parameters(self.true), *drives])
 
     def efforts(self, q, qd, qdd) -> np.ndarray:

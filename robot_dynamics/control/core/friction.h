@@ -6,8 +6,10 @@
 
 #include <math.h>
 
-enum { RD_FRICTION_PARAMETERS = 6 };
-/* Parameters p of a joint: damping, friction, static_friction, stribeck_velocity, friction_offset, load_friction. */
+enum { RD_FRICTION_PARAMETERS = 8 };
+/* Parameters p of a joint: damping, friction, static_friction, stribeck_velocity, friction_offset,
+ * load_friction, presliding_friction, presliding_travel. */
+enum { RD_PRESLIDING = 6 }; /* what builds up after a reversal */
 
 /* Effort that overcomes friction at a velocity along a heading, under a load of the gear [N m or N]. */
 static inline double rd_friction(const double *p, double velocity, double heading, double load)
@@ -31,12 +33,38 @@ static inline double rd_friction(const double *p, double velocity, double headin
     return t6 + t15;
 }
 
+/* Effort beside it after a reversal, in the state `slid` of presliding [N m or N]. */
+static inline double rd_presliding(const double *p, double heading, double slid)
+{
+    const double t0 = heading / 0.005;
+    const double t1 = t0 > 1.0 ? 1.0 : t0 < -1.0 ? -1.0 : t0;
+    const double t2 = t1 * 0.5;
+    const double t3 = t1 * t1;
+    const double t4 = 3.0 - t3;
+    const double t5 = t2 * t4;
+    const double t6 = fabs(t5);
+    const double t7 = t6 * slid;
+    const double t8 = t7 - t5;
+    return p[6] * t8;
+}
+
+/* The state of presliding, from -1 to 1, after a travel in one direction [rad or m]. */
+static inline double rd_slid_after(const double *p, double slid, double travel)
+{
+    const double t0 = copysign(1.0, travel);
+    const double t1 = slid - t0;
+    const double t2 = exp(-fabs(travel) / p[7]);
+    const double t3 = t1 * t2;
+    return t0 + t3;
+}
+
 /* Not negative where friction drives no joint [N m or N]. */
 static inline double rd_friction_margin(const double *p)
 {
     const double t0 = p[1] < p[2] ? p[1] : p[2];
     const double t1 = fabs(p[4]);
-    return t0 - t1;
+    const double t2 = t0 - t1;
+    return t2 - p[6];
 }
 
 /* Sign of the velocity, smooth through standstill. */

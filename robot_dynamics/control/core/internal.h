@@ -225,6 +225,7 @@ struct rd_core {
     double *softness;             /* (n) shares of kv in force, and their squares of kp */
     double *overcome;             /* (n) shares of the friction that the law compensates */
     double *rubbed;               /* (n) friction that the law has compensated last [N m or N] */
+    double *slid, *slid_at, slid_time; /* (n) states of presliding, the reference then [rad or m], and when [s] */
     double *swung;                /* (n) what oscillations leave of them */
     double *led;                  /* (n) by how much each joint was faster than its reference in the last state */
     double *stiffened;            /* (n) by what a protective stop multiplies them, 1 at least; see gains.c */
@@ -264,8 +265,7 @@ struct rd_core {
     double *felt;                 /* (n) measured velocities, smoothed [rad/s or m/s] */
     rd_retreat retreat;
     double *believed;             /* (n) measured velocities as far as the state before confirms them, within limits */
-    double *before;               /* (n) scratch of the cycle */
-    double *scratch[4];           /* (n) scratch of the law */
+    double *before, *scratch[4];  /* (n) scratch of the cycle, and of the law */
     double *zero;                 /* (n) */
     double *store;                /* what all of the above point into */
 

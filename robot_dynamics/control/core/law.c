@@ -38,13 +38,33 @@ static double compensated(rd_core *core, const rd_settings *s, int j, double fri
     return given;
 }
 
-/* Links and drives; the friction at the velocity `rate`, under the links' load, is added, or what `core` compensates of it
- * after a state so long ago [s]. Whether the model gave finite efforts.
+/* Take the states of presliding on with the reference. They begin anew, without knowledge of what was before, after a gap
+ * and with a state that does not follow the last one. Noise of a stream at rest is no travel. */
+static void slide(rd_core *core, const rd_settings *s)
+{
+    const double elapsed = core->time - core->slid_time;
+    const int known = 0.0 <= elapsed && elapsed < ESTIMATE_GAP && !core->discontinuity;
+    for (int j = 0; j < core->n; ++j) {
+        const double place = core->reference.position[j], rate = core->reference.velocity[j];
+        const double *p = s->friction + RD_FRICTION_PARAMETERS * j;
+        if (!known) {
+            core->slid[j] = 0.0;
+        } else if (p[RD_PRESLIDING] > 0.0 && rd_beyond_noise(rate) != 0.0) {
+            core->slid[j] = rd_slid_after(p, core->slid[j], place - core->slid_at[j]);
+        }
+        core->slid_at[j] = place;
+    }
+    core->slid_time = core->time;
+}
+
+/* Links and drives; the friction at the velocity `rate`, in the states `slid` of presliding (NULL: long after a reversal) and
+ * under the links' load, is added, or what `core` compensates of it after a state so long ago [s]. Whether the model gave
+ * finite efforts.
  *
  * A law takes the reference's velocity for it: friction of the measured one would feed a motion wherever a joint has
  * less friction than is declared, and friction along the error would hunt at rest. */
 static int driven_dynamics(int n, const rd_settings *s, const double *q, const double *qd, const double *qdd,
-                           const double *rate, rd_core *core, double elapsed, double *effort)
+                           const double *rate, const double *slid, rd_core *core, double elapsed, double *effort)
 {
     const double *in[] = {q, qd, qdd, s->gravity, s->payload, rd_measured_now(s)};
     if (!s->inverse_dynamics(in, effort)) {
@@ -53,7 +73,8 @@ static int driven_dynamics(int n, const rd_settings *s, const double *q, const d
     if (s->driven) {
         for (int j = 0; j < n; ++j) {
             const double *p = s->friction + RD_FRICTION_PARAMETERS * j;
-            const double friction = rd_friction(p, rate[j], rd_beyond_noise(rate[j]), effort[j]);
+            const double heading = rd_beyond_noise(rate[j]), built = slid ? rd_presliding(p, heading, slid[j]) : 0.0;
+            const double friction = rd_friction(p, rate[j], heading, effort[j]) + built;
             effort[j] += s->rotor_inertia[j] * qdd[j] + (core ? compensated(core, s, j, friction, elapsed) : friction);
         }
     }
@@ -63,7 +84,7 @@ static int driven_dynamics(int n, const rd_settings *s, const double *q, const d
 static int inverse_dynamics(int n, const rd_settings *s, const double *q, const double *qd, const double *qdd,
                             const double *rate, double *effort)
 {
-    return driven_dynamics(n, s, q, qd, qdd, rate, NULL, 0.0, effort);
+    return driven_dynamics(n, s, q, qd, qdd, rate, NULL, NULL, 0.0, effort);
 }
 
 static int arm_bearing(rd_core *core, const rd_settings *s, double *effort)
@@ -188,7 +209,8 @@ static int computed_torque(rd_core *core, const rd_settings *s, const rd_motion 
         velocity[j] = qd[j] + half * a;
         position[j] = q[j] + half * (qd[j] + 0.5 * half * a);
     }
-    return driven_dynamics(core->n, s, position, velocity, acceleration, ahead->velocity, core, core->period, effort);
+    return driven_dynamics(core->n, s, position, velocity, acceleration, ahead->velocity, core->slid, core, core->period,
+                           effort);
 }
 
 /* The diagonal of the mass matrix: effort per own acceleration. */
@@ -227,12 +249,12 @@ static int proportional_derivative(rd_core *core, const rd_settings *s, const rd
 static int arm_dynamics(rd_core *core, const rd_settings *s, const double *q, const double *qd, const double *qdd,
                         const double *rate, double *effort)
 {
-    return inverse_dynamics(core->n, s, q, qd, qdd, rate, effort);
+    return driven_dynamics(core->n, s, q, qd, qdd, rate, core->slid, NULL, 0.0, effort);
 }
 
 static int reference_effort(rd_core *core, const rd_settings *s, const rd_motion *r, double *effort)
 {
-    return inverse_dynamics(core->n, s, r->position, r->velocity, r->acceleration, r->velocity, effort);
+    return arm_dynamics(core, s, r->position, r->velocity, r->acceleration, r->velocity, effort);
 }
 
 static int feedforward(rd_core *core, const rd_settings *s, const rd_motion *ahead, double half, double *effort)
@@ -329,6 +351,9 @@ static int arm_effort(rd_core *core, const rd_settings *s, const rd_motion *ahea
     const int mode = rd_has_yielded(core, s) ? RD_JOINT_IMPEDANCE
         : rd_lacks_feedback(core, s)         ? RD_COMPUTED_TORQUE
                                              : s->mode;
+    if (s->driven && s == core->settings) {
+        slide(core, s);
+    }
     return LAWS[mode](core, s, ahead, half, effort);
 }
 

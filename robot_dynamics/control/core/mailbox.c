@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ARRAYS = 57 }; /* of n doubles in a core's store */
+enum { ARRAYS = 59 }; /* of n doubles in a core's store */
 
 _Static_assert(sizeof(rd_snapshot) % sizeof(uint64_t) == 0, "a snapshot is published word by word");
 
@@ -121,7 +121,7 @@ rd_core *rd_core_new(int n, const rd_settings *settings)
         &core->believed,
         &core->blind.position, &core->blind.velocity, &core->blind.acceleration,
         &core->disturbance, &core->undisturbed, &core->softness, &core->swung, &core->stiffened, &core->led, &core->overcome,
-        &core->rubbed,
+        &core->rubbed, &core->slid, &core->slid_at,
         &core->supervision.place, &core->supervision.shaken, &core->supervision.stopped, &core->setpoints.position, &core->setpoints.velocity,
         &core->felt, &core->retreat.way, &core->rejoining.place, &core->rejoining.rate,
         &core->estimate.place, &core->estimate.velocity, &core->estimate.from, &core->measured, &core->acted,
@@ -146,6 +146,7 @@ rd_core *rd_core_new(int n, const rd_settings *settings)
     }
     core->settings = settings;
     core->time = core->last_time = core->supervision.stopped_at = core->supervision.leapt = core->supervision.moved = core->cut_at = -INFINITY;
+    core->slid_time = -INFINITY;
     if (!machine->find_place) {
         core->place = core->state.position;
     }

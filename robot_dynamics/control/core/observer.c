@@ -19,15 +19,15 @@
  * ask for waits; where commands act later than they are sent, the efforts wait. Both are means over the time between two
  * states, so a delay is a mean over the same time before.
  *
- * A joint's threshold is a floor at its speed, a share of the friction, and all dry friction at standstill, where it may
- * have any value. It passes the same filter, for what friction does about a reversal stays in the residual as long. */
+ * A joint's threshold is a floor at its speed, a share of the friction, all dry friction at standstill, where it may have
+ * any value, and what has not built up again after a reversal. It passes the same filter, for what friction does about a reversal stays in the residual as long. */
 #include "measured.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { LEARNED_ARRAYS = 5, OBSERVER_ARRAYS = 13 + LEARNED_ARRAYS, WAITING = 256 };
+enum { LEARNED_ARRAYS = 5, OBSERVER_ARRAYS = 15 + LEARNED_ARRAYS, WAITING = 256 };
 static const double LONGEST_INTERVAL = 0.1;     /* between two states; over a longer one nothing is known [s] */
 /* Sum of products of the efforts from which on they tell an inertia, in squares of their scale; ratios that are believed. */
 static const double TELLING = 0.2, LEAST_RATIO = 0.05, LARGEST_RATIO = 4.0;
@@ -38,6 +38,7 @@ struct rd_observer {
     double time;                  /* [s] */
     double *external, *threshold; /* (n), one behind the other [N m or N] */
     double *momentum, *drive;     /* (n) of the last state: p, and beta - g - f */
+    double *place, *slid;         /* (n) of the last state [rad or m], and the states of presliding */
     double *borne;                /* (n) what efforts were beyond the model's weight, as smooth as `external` [N m or N] */
     /* While it learns: pairs, means (n) of the effort before, the effort and what is seen, and their products (n). */
     int learns, pairs;
@@ -64,7 +65,7 @@ rd_observer *rd_observer_new(int n)
         .borne = store + 7 * n, .before = store + 8 * n, .ratio = store + 9 * n,
         .means = {store + 10 * n, store + 11 * n, store + 12 * n},
         .with_effort = store + 13 * n, .with_seen = store + 14 * n, .asked = store + 15 * n, .acting = store + 16 * n,
-        .limit = store + 17 * n,
+        .limit = store + 17 * n, .place = store + 18 * n, .slid = store + 19 * n,
         .waiting = store + OBSERVER_ARRAYS * n, .ends = store + (OBSERVER_ARRAYS + 2 * WAITING) * n,
     };
     rd_observer_restart(observer);
@@ -85,7 +86,7 @@ void rd_observer_restart(rd_observer *observer)
 {
     observer->knows = observer->follows = observer->kept = 0;
     for (int j = 0; j < observer->n; ++j) {
-        observer->external[j] = observer->borne[j] = 0.0;
+        observer->external[j] = observer->borne[j] = observer->slid[j] = 0.0;
         observer->threshold[j] = INFINITY;
     }
 }
@@ -145,17 +146,18 @@ const double *rd_observer_external(const rd_observer *observer)
     return observer->external;
 }
 
-/* Friction of a joint that is driven by an effort, and the threshold that it leaves. */
-static double friction_of(const rd_settings *s, const double *parameters, int j, double velocity, double effort,
-                          double *threshold)
+/* Friction of a joint that is driven by an effort, in a state of presliding, and the threshold that it leaves. */
+static double friction_of(const rd_settings *s, const double *parameters, int j, double velocity, double slid,
+                          double effort, double *threshold)
 {
     const double *p = parameters + RD_FRICTION_PARAMETERS * j;
-    const double plain = rd_friction(p, velocity, velocity, 0.0);
-    const double slope = rd_friction(p, velocity, velocity, 1.0) - plain; /* per load, with the direction's sign */
+    const double unloaded = rd_friction(p, velocity, velocity, 0.0), plain = unloaded + rd_presliding(p, velocity, slid);
+    const double slope = rd_friction(p, velocity, velocity, 1.0) - unloaded; /* per load, with the direction's sign */
     const double load = fabs((effort - plain) / (1.0 + copysign(slope, (effort - plain) * slope)));
     const double speed = fabs(velocity), still = 1.0 - fabs(rd_direction(velocity));
     *threshold += s->friction_drift * rd_friction(p, speed, 1.0, load);
     *threshold += still > 0.0 ? still * rd_friction(p, 0.0, 1.0, load) : 0.0;
+    *threshold += p[RD_PRESLIDING] * (1.0 - fabs(slid));
     return plain + slope * load;
 }
 
@@ -241,13 +243,18 @@ int rd_observer_update(rd_observer *o, const rd_settings *s, double time, const 
         double drive = o->found[1][j] - o->found[2][j];
         o->limit[j] = floor_at(s, o->n, j, fabs(velocity[j]));
         if (about->driven) {
+            const double *p = friction + RD_FRICTION_PARAMETERS * j, travel = position[j] - o->place[j];
+            if (o->knows && p[RD_PRESLIDING] > 0.0 && rd_beyond_noise(velocity[j]) != 0.0) {
+                o->slid[j] = rd_slid_after(p, o->slid[j], travel);
+            }
             momentum[j] += s->rotor_inertia[j] * velocity[j];
-            drive -= friction_of(s, friction, j, velocity[j], o->acting[j], &o->limit[j]);
+            drive -= friction_of(s, friction, j, velocity[j], o->slid[j], o->acting[j], &o->limit[j]);
         }
         o->asked[j] = share > 0.0 ? (momentum[j] - o->momentum[j]) / elapsed - 0.5 * (drive + o->drive[j]) : 0.0;
         o->borne[j] += known ? share * (o->acting[j] + 0.5 * (drive + o->drive[j]) - o->borne[j]) : 0.0;
         o->drive[j] = drive;
         o->momentum[j] = momentum[j];
+        o->place[j] = position[j];
     }
     if (known && delay > 0.0) {
         known = wait(o, time, elapsed, delay, o->asked, o->limit);

@@ -123,7 +123,7 @@ def _errors_left(
     parameters = prior_parameters(chain, ActuatorParameters().of(chain))
     bodies = parameters[:count]
     every = np.ones(chain.dof, dtype=bool)
-    law = FrictionLaw(np.full(chain.dof, SLOW), ~every, every)
+    law = FrictionLaw(np.full(chain.dof, SLOW), ~every, every, np.zeros(chain.dof))
     time = np.arange(0.0, period, 1.0 / RATE)
     products: dict[float, Array] = {}
     for speed in sorted({speed for speeds in choices for speed in speeds}, reverse=True):
