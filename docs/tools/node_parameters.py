@@ -37,6 +37,7 @@ CLASSES = {
         "control.arm.feedforward_parameters:FeedforwardParameters",
         "control.arm.actuators:ActuatorParameters",
         *FOLLOWER,
+        "model.chain_parameters:MeasuredParameters",
         "control.arm.path_rules:PartialGoalParameters",
         "control.arm.path_rules:TorqueCheckParameters",
         "control.arm.path_rules:IdentifiedRangeParameters",

@@ -102,7 +102,11 @@ def add_gravity_argument(parser: argparse.ArgumentParser) -> None:
 
 
 def chain_of(
-    arguments: argparse.Namespace, text: bytes | None = None, *, announced: bool = True
+    arguments: argparse.Namespace,
+    text: bytes | None = None,
+    *,
+    announced: bool = True,
+    measured: str | Sequence[str] | None = None,
 ) -> KinematicChain:
     """Chain that the arguments name; its line and the warnings about the description go to standard error.
 
@@ -110,6 +114,7 @@ def chain_of(
         arguments: with those that :func:`add_chain_arguments` declares.
         text: the description, where it has been read already.
         announced: print the chain's line; the warnings are printed always.
+        measured: joints that another controller moves, as :func:`robot_dynamics.load_urdf` takes them.
     """
     if arguments.urdf is None:
         raise ParameterError("no URDF given")
@@ -117,7 +122,7 @@ def chain_of(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ModelWarning)
         root, tip, tips = ends_of(arguments, source)
-        chain = load_urdf(source, root, tip, dict(arguments.lock), tips)
+        chain = load_urdf(source, root, tip, dict(arguments.lock), tips, measured)
     if announced:
         note(f"robot_dynamics: {chain.name}: {chain.description()}")
     for message in chain.warnings:

@@ -31,6 +31,7 @@ from robot_dynamics.inputs.documents import read_yaml
 from robot_dynamics.inputs.files import check_folder, read_bytes, write_files
 from robot_dynamics.model.chain import KinematicChain
 from robot_dynamics.model.driver_profile import driver_names, load_driver
+from robot_dynamics.model.selection import ALL
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -124,6 +125,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="with --ros2-control: maintainer that package.xml names",
     )
     parser.add_argument(
+        "--measured-joints",
+        metavar="JOINTS",
+        help="with --ros2-control: joints of the robot that another controller moves, separated by commas, or"
+        " all for every joint outside the chain; the model takes their state",
+    )
+    parser.add_argument(
         "--driver",
         metavar="NAME",
         help="with --ros2-control: profile of the driver that gets the efforts"
@@ -143,7 +150,9 @@ def run(arguments: argparse.Namespace) -> int:
     if is_machine(arguments.urdf, given):
         return write_code(arguments, given)
     text = read_bytes(arguments.urdf, "URDF file", _unreadable) if given is None else given
-    chain = chain_of(arguments, text)
+    measured = arguments.measured_joints
+    names = measured if measured in (None, ALL) else measured.split(",")
+    chain = chain_of(arguments, text, measured=names)
     if not np.isfinite(arguments.gravity).all():
         raise ParameterError(f"gravity is {arguments.gravity}; expected three finite numbers")
     if arguments.cmake and arguments.language != "c":
@@ -154,9 +163,10 @@ def run(arguments: argparse.Namespace) -> int:
     source = f"{origin}, SHA-256 {hashlib.sha256(text).hexdigest()}"
     if arguments.driver and not arguments.ros2_control:
         raise ParameterError("--driver has a meaning only with --ros2-control")
-    for name in ("parameters", "maintainer"):
+    for name in ("parameters", "maintainer", "measured_joints"):
         if getattr(arguments, name) is not None and not arguments.ros2_control:
-            raise ParameterError(f"--{name} has a meaning only with --ros2-control")
+            option = name.replace("_", "-")
+            raise ParameterError(f"--{option} has a meaning only with --ros2-control")
     if arguments.ros2_control:
         return _write_controllers(arguments, chain, text, source)
     wanted = arguments.quantity or EXPORTED
@@ -223,6 +233,7 @@ def _write_cell(arguments: argparse.Namespace) -> int:
         "tip",
         "tips",
         "lock",
+        "measured_joints",
         "srdf",
         "group",
         "driver",
@@ -235,7 +246,8 @@ def _write_cell(arguments: argparse.Namespace) -> int:
     if tuple(arguments.gravity) != (0.0, 0.0, -9.81):
         given.append("gravity")
     if given:
-        raise ParameterError(f"--{given[0]} is for one robot; give it in {shown(arguments.urdf)}")
+        option = given[0].replace("_", "-")
+        raise ParameterError(f"--{option} is for one robot; give it in {shown(arguments.urdf)}")
     return _write_package(arguments, lambda package: read_cell(arguments.urdf, package, description_file))
 
 

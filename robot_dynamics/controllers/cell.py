@@ -27,11 +27,11 @@ FALL = np.array([0.0, 0.0, -9.81])
 """Acceleration of free fall in the world [m/s²]."""
 MOST_ROBOTS = 8
 KEYS = (
-    "description", "root", "tip", "tips", "lock", "prefix", "position", "orientation", "gravity", "driver",
-    "parameters", "frame",
+    "description", "root", "tip", "tips", "lock", "measured_joints", "prefix", "position", "orientation",
+    "gravity", "driver", "parameters", "frame",
 )  # fmt: skip
 """Of each robot in the file."""
-_MODEL_KEYS = ("root", "tip", "tips", "lock", "driver", "frame")
+_MODEL_KEYS = ("root", "tip", "tips", "lock", "measured_joints", "driver", "frame")
 
 
 def is_cell(document: Mapping[str, Any]) -> bool:
@@ -120,11 +120,9 @@ def _member(
 def _model(
     name: str, urdf: bytes, file: str, entry: Mapping[str, Any], texts: Mapping[str, str | None], folder: Path
 ) -> GeneratedRobot:
-    tips = entry.get("tips")
-    if tips is not None and (
-        not isinstance(tips, list) or not tips or not all(isinstance(tip, str) for tip in tips)
-    ):
-        raise ModelError(f"tips is {quoted(tips)}; it must be a list of links")
+    tips, measured = (
+        _names(entry, key, of) for key, of in (("tips", "links"), ("measured_joints", "joints"))
+    )
     locked = entry.get("lock", {})
     if not isinstance(locked, Mapping):
         raise ModelError(f"lock is {quoted(locked)}; it must be a mapping of joints to positions")
@@ -133,7 +131,7 @@ def _model(
     positions = {str(joint): number(f"lock of {joint}", value, ModelError) for joint, value in locked.items()}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ModelWarning)
-        chain = load_urdf(urdf, texts["root"], texts["tip"], positions, tips)
+        chain = load_urdf(urdf, texts["root"], texts["tip"], positions, tips, measured)
     driver = texts["driver"]
     if driver is not None and driver.endswith(".yaml"):
         driver = str(folder / driver)
@@ -146,6 +144,15 @@ def _model(
         driver=load_driver(driver) if driver else None,
         frame=texts["frame"],
     )
+
+
+def _names(entry: Mapping[str, Any], key: str, of: str) -> list[str] | None:
+    names = entry.get(key)
+    if names is not None and (
+        not isinstance(names, list) or not names or not all(isinstance(name, str) for name in names)
+    ):
+        raise ModelError(f"{key} is {quoted(names)}; it must be a list of {of}")
+    return names
 
 
 def _root_pose(urdf: bytes, root: str, fixed: bool = False) -> Array:

@@ -11,6 +11,7 @@ from robot_dynamics.control.arm.contact import DAMPING, FLOOR_SHARE, REACTIONS, 
 from robot_dynamics.control.arm.guiding import AXES as GUIDE_AXES
 from robot_dynamics.control.arm.guiding import UNKNOWN_SPEED
 from robot_dynamics.control.arm.impedance import INERTIA_RATIO
+from robot_dynamics.control.arm.measured import GAP, NOTABLE, measured_bounds
 from robot_dynamics.control.arm.parameters import (
     DAMPED_SHARE,
     REACHED,
@@ -31,6 +32,7 @@ from robot_dynamics.control.supervision import (
 )
 from robot_dynamics.controllers.parameters import descriptions, payload_names
 from robot_dynamics.controllers.sources import TASK, jacobian_names
+from robot_dynamics.dynamics.constant_inputs import measured_vector
 from robot_dynamics.dynamics.friction import BOUNDED, SAME_AS, DriveFriction, FrictionParameters
 from robot_dynamics.model.chain import ChainJoint, JointKind, KinematicChain
 from robot_dynamics.model.driver_profile import DriverProfile
@@ -63,6 +65,7 @@ def model_values(
         "DAMPED_SHARE": _number(DAMPED_SHARE),
         "LOWER_LIMITS": _numbers([joint.limits.lower for joint in joints]),
         "UPPER_LIMITS": _numbers([joint.limits.upper for joint in joints]),
+        **_measured_values(chain),
         "TIP_COUNT": str(len(tips)),
         "ROOT": cpp_text(chain.root),
         "TIPS": ", ".join(map(cpp_text, tips)),
@@ -94,7 +97,21 @@ def model_values(
         "MASSES": ",\n    ".join(f"{{{cpp_text(name)}, {_number(mass)}}}" for name, mass in masses.items()),
         "MODES": ", ".join(map(cpp_text, MODES)),
         "SAFE_OUTPUTS": ", ".join(cpp_text(name) for name in SAFE_OUTPUTS if name in ARM_SAFE_OUTPUTS),
-        **_parameter_values(descriptions(gravity, driver, tips)),
+        **_parameter_values(descriptions(gravity, driver, tips, chain.measured_joints)),
+    }
+
+
+def _measured_values(chain: KinematicChain) -> dict[str, str]:
+    """Names, rest and bounds of the measured joints, and C++ of the topic of their reference."""
+    names = chain.measured_joints
+    return {
+        "MEASURED_COUNT": str(len(names)),
+        "MEASURED_NAMES": ", ".join(map(cpp_text, names)),
+        "MEASURED_REST": _numbers(measured_vector(chain).tolist()),
+        "MEASURED_BOUNDS": ", ".join(map(_signed, measured_bounds(chain).tolist())),
+        "MEASURED_TOPIC": "params_.measured_reference" if names else "std::string()",
+        "MEASURED_GAP": _number(GAP),
+        "MEASURED_NOTABLE": _number(NOTABLE),
     }
 
 

@@ -163,8 +163,9 @@ class ControllerPackage:
 
     @cached_property
     def _mujoco(self) -> str | None:
-        """The robots as a model for MuJoCo; None for drives with a loop of their own."""
-        if any(robot.interfaces != ("effort",) for robot in self._robots):
+        """Whole robots as a model for MuJoCo; None for drives with a loop of their own."""
+        parts = any(robot.chain.measured_joints for robot in self._robots)
+        if parts or any(robot.interfaces != ("effort",) for robot in self._robots):
             return None
         return mjcf(self.name, [one.simulated for one in self.members], self._rate)
 
@@ -202,6 +203,11 @@ class ControllerPackage:
 
     def _description(self) -> str:
         systems = [one.robot.hardware(one.key, one.prefix, one.gravity) for one in self.members]
+        moved = {joint for system in systems for joint in system.joints}
+        for one in self.members:
+            still = one.robot.beside(one.key, one.prefix, moved)
+            systems += still
+            moved |= {joint for system in still for joint in system.joints}
         if not self.members[0].name:
             return with_simulated_hardware(self.members[0].robot.urdf, systems)
         placed = {one.prefix: Placed(one.robot.urdf, one.prefix, one.base) for one in self.members}

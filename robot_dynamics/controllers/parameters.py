@@ -94,6 +94,21 @@ class FollowingParameters:
         validate(self)
 
 
+@dataclass(frozen=True)
+class ReferenceOfMeasuredJoints:
+    """Parameters of the controller in ros2_control where another controller moves joints of the robot."""
+
+    measured_reference: str = parameter(
+        "",
+        "Topic (control_msgs/JointTrajectoryControllerState) of a controller of the measured joints, whose"
+        " reference gives their acceleration; empty: zero acceleration",
+        read_only=True,
+    )
+
+    def __post_init__(self) -> None:
+        validate(self)
+
+
 def payload_names(tips: Sequence[str]) -> tuple[str, ...]:
     """Names of the tips of a robot in its parameters, which are members of structures in C++; none of one.
 
@@ -112,7 +127,10 @@ def payload_names(tips: Sequence[str]) -> tuple[str, ...]:
 
 
 def descriptions(
-    gravity: Array, driver: DriverProfile | None = None, tips: Sequence[str] = ()
+    gravity: Array,
+    driver: DriverProfile | None = None,
+    tips: Sequence[str] = (),
+    measured: Sequence[str] = (),
 ) -> list[Description]:
     """Every parameter of the controller of a robot under ``gravity`` (3,) [m/s²], on a driver.
 
@@ -120,10 +138,12 @@ def descriptions(
         gravity: default of the parameter.
         driver: profile of the driver that gets the efforts.
         tips: of the robot; each of several has a payload of its own.
+        measured: joints that another controller moves.
     """
     names = payload_names(tips)
     classes = (
         FollowingParameters,
+        *((ReferenceOfMeasuredJoints,) if measured else ()),
         ArmParameters,
         ActuatorParameters,
         *(() if names else (PayloadParameters,)),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib.resources import files
@@ -19,6 +19,7 @@ from robot_dynamics.controllers.description import System, with_simulated_hardwa
 from robot_dynamics.controllers.model_header import model_values
 from robot_dynamics.controllers.parameters import descriptions, parameter_file, payload_names
 from robot_dynamics.controllers.sources import kernel_sources
+from robot_dynamics.dynamics.constant_inputs import measured_vector
 from robot_dynamics.errors import ParameterError, quoted
 from robot_dynamics.model.chain import KinematicChain
 from robot_dynamics.model.driver_profile import DriverProfile
@@ -32,8 +33,7 @@ TEMPLATES = (
     "tools/replay.cpp",
     "include/PACKAGE/computed_torque_controller.hpp", "include/PACKAGE/solver_interface.hpp",
     "include/PACKAGE/model.hpp", "include/PACKAGE/settings.hpp", "include/PACKAGE/impedance.hpp",
-    "include/PACKAGE/contact.hpp",
-    "include/PACKAGE/guiding.hpp",
+    "include/PACKAGE/contact.hpp", "include/PACKAGE/guiding.hpp", "include/PACKAGE/measured_joints.hpp",
     "src/computed_torque_controller.cpp", "src/reporting.cpp", "src/inverse_dynamics_solver.cpp",
     "test/controller_fixture.hpp", "test/test_controller.cpp", "test/test_load.cpp", "test/test_solver.cpp",
     "test/time_update.cpp",
@@ -94,7 +94,7 @@ class GeneratedRobot:
             **templates(TEMPLATES, self._values(project), suffix),
             **{f"src/model/{name}": text for name, text in kernels.items()},
             "src/parameters.yaml": parameter_file(self.descriptions, self.name),
-            "urdf/robot.urdf": with_simulated_hardware(self.urdf, [self.hardware()]),
+            "urdf/robot.urdf": with_simulated_hardware(self.urdf, [self.hardware(), *self.beside()]),
         }
 
     def hardware(self, name: str = "", prefix: str = "", gravity: Array | None = None) -> System:
@@ -107,6 +107,18 @@ class GeneratedRobot:
         """
         start = {f"{prefix}{joint}": value for joint, value in self.start.items()}
         return System(f"{name}simulated_arm", f"{self.name}/SimulatedArm", start, self.interfaces, gravity)
+
+    def beside(self, name: str = "", prefix: str = "", moved: Collection[str] = ()) -> list[System]:
+        """Simulated measured joints, at rest; none where simulated hardware moves all of them.
+
+        Args:
+            name: of the robot, in front of the hardware's.
+            prefix: of the joints' names.
+            moved: names of the joints that simulated hardware moves.
+        """
+        rest = zip(self.chain.measured_joints, measured_vector(self.chain).tolist(), strict=False)
+        still = {prefix + joint: value for joint, value in rest if prefix + joint not in moved}
+        return [System(f"{name}measured_joints", "mock_components/GenericSystem", still, ())] if still else []
 
     def check_parameters(self, parameters: Mapping[str, Any]) -> None:
         """ParameterError for a value that the controller would refuse, or a parameter that it lacks."""
@@ -130,7 +142,7 @@ class GeneratedRobot:
     @cached_property
     def descriptions(self) -> list[Description]:
         """Parameters of the controller."""
-        return descriptions(self.gravity, self.driver, self.tips)
+        return descriptions(self.gravity, self.driver, self.tips, self.chain.measured_joints)
 
     @property
     def interfaces(self) -> tuple[str, ...]:

@@ -64,6 +64,7 @@ def _kernel(
 ) -> str:
     quantity, options = about
     held = [array.name for array in quantity_named(quantity).held if array.name in ("gravity", "payload")]
+    held += ["measured"] if chain.whole is not None else []
     program = make_program(chain, None, quantity, held, Objective.TIME, options)
     arguments = "\n".join(f" *   in[{i}] {a.name} ({a.size})" for i, a in enumerate(program.inputs))
     head = "\n".join(f" * {line}" for line in notice)

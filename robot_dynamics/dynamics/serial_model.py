@@ -31,10 +31,8 @@ from robot_dynamics.spatial import Array
 
 __all__ = ["LinkFrame", "SerialModel", "StandardLink"]
 
-# A component of gravity this small beside the largest is rounding of the base's orientation.
-_ROUNDING = 1e-11
-# What is this close to 0 in the pose of a link's own frame is rounding of the frames, as a share of their
-# tolerance; the cosine of an angle that is too large for it is much closer to 1.
+# What is this close to 0 in the pose of a link's own frame, or in the direction of gravity, is rounding of
+# frames, as a share of their tolerance. The cosine of an angle that is too large for it is much closer to 1.
 _NEARLY_ZERO, _NEARLY_ROUND = 1e-2, 1e-13
 _NUMBERS = ("a", "r", "theta", "y_shift", "mass")
 
@@ -147,7 +145,7 @@ class SerialModel:
             tip=placed.tips[0],
             tip_links=() if chain.serial else tuple(tip.joint for tip in chain.tips),
             other_tips=placed.tips[1:],
-            gravity=np.where(np.abs(fall) <= _ROUNDING * np.max(np.abs(fall)), 0.0, fall),
+            gravity=np.where(np.abs(fall) <= _NEARLY_ZERO * tolerance * np.max(np.abs(fall)), 0.0, fall),
         )
         model = replace(model, link_poses=_link_poses(chain, model, tolerance))
         missed, limit = residual(chain, model.tip_poses), tolerance * max(1.0, placed.reach)

@@ -121,7 +121,9 @@ class ComputedTorqueController(LifecycleNode):
             self._state = ControllerStatePublisher(self)
         self._external = ExternalEfforts(self)
         self._payload = PayloadEstimation(self, lambda: self._loop.controller, lambda: self._model)
-        self._measured = MeasuredJointsTopic(self, lambda: self._loop.controller)
+        self._measured = MeasuredJointsTopic(
+            self, lambda: self._loop.controller, lambda: self._control_parameters.state_timeout
+        )
         self._loader = ModelLoader(
             self, self._on_model, self._on_change, quantities=_QUANTITIES, measured=self._measured.parameters
         )

@@ -21,6 +21,7 @@ from robot_dynamics.ros.actions import deferred_server
 from robot_dynamics.ros.control.check_topic import Checked, CheckTopic
 from robot_dynamics.ros.control.controller_node import Autostart
 from robot_dynamics.ros.control.lifecycle import Lifecycle
+from robot_dynamics.ros.control.measured_joints import MeasuredJointsTopic
 from robot_dynamics.ros.control.native.raw_trajectory import RawTrajectory
 from robot_dynamics.ros.control.planner import Head
 from robot_dynamics.ros.control.retime_topic import RetimeTopic
@@ -67,7 +68,10 @@ class TrajectoryFeedforward(LifecycleNode):
         RetimeTopic(self, self._checked)
         self.create_service(Trigger, "~/hold", self._on_hold)
         self._diagnostics = diagnostics.DiagnosticsPublisher(self, self._status)
-        self._loader = ModelLoader(self, self._on_model, self._on_change)
+        self._measured = MeasuredJointsTopic(
+            self, lambda: self._feeder.feedforward, lambda: self._feeder.settings.state_timeout
+        )
+        self._loader = ModelLoader(self, self._on_model, self._on_change, measured=self._measured.parameters)
         self._loader.moves = self._moves
         self._loader.start()
 
@@ -264,6 +268,7 @@ class TrajectoryFeedforward(LifecycleNode):
             "refused messages": feeder.refused,
             **(self._loader.model.in_force() if self._loader.model is not None else {}),
             "model": f"{chain.name}: {chain.ends}, {chain.dof} joints",
+            **self._measured.describe(feedforward),
             diagnostics.PREPARING: self._loader.preparing,
         }
         if plan is not None:
@@ -280,7 +285,9 @@ class TrajectoryFeedforward(LifecycleNode):
             return (diagnostics.WARN if feeder.active else diagnostics.OK), reason
         if feeder.unheard:
             return diagnostics.WARN, f"nobody listens to {feeder.unheard}"
-        warnings = [*self._loader.warnings, unlimited(feedforward.chain, feedforward.effort_limits)]
+        measured = self._measured.warnings(feedforward)
+        unbounded = unlimited(feedforward.chain, feedforward.effort_limits)
+        warnings = [*self._loader.warnings, *measured, unbounded]
         if any(warnings):
             return diagnostics.WARN, "; ".join(filter(None, warnings))
         moving = feedforward.moving(feeder.now())

@@ -1,12 +1,18 @@
 """Two controllers on one robot: each knows the measured state of the joints that the other one moves."""
 
+from dataclasses import replace
+
 import numpy as np
 import pinocchio as pin
 import pytest
 from two_arms import JOINTS, TWO_ARMS
 
 import robot_dynamics as rd
+from robot_dynamics.control.arm.actuators import ActuatedArm, ActuatorParameters
 from robot_dynamics.control.arm.controller import ArmController
+from robot_dynamics.control.arm.feedforward import Feedforward
+from robot_dynamics.control.arm.feedforward_parameters import FeedforwardParameters
+from robot_dynamics.control.arm.laws import arm_law
 from robot_dynamics.control.arm.parameters import ArmParameters
 from robot_dynamics.control.arm.payload import with_payload
 from robot_dynamics.control.arm.trajectory import PathRules
@@ -153,6 +159,53 @@ def test_nothing_that_is_measured_makes_an_effort_that_the_robot_cannot_need(rig
     controller.update(0.0, START[3:], np.zeros(2))
     with pytest.raises(TrajectoryError, match="a pose has no fixed joint positions"):
         controller.plan_pose(None, controller.plan_start(None))
+
+
+def test_a_feedforward_has_the_measured_joints_where_they_are_and_reports_their_motion(right):
+    arm = ActuatedArm(rd.compile_dynamics(right, friction=False), right, ActuatorParameters())
+    fed = Feedforward(right, arm, FeedforwardParameters(effort_error=(1e-3,)))
+    assert "no joint state yet of the measured joints waist" in fed.awaits
+    waist, speed, rest = 0.7, 0.5, np.zeros(5)
+    fed.measured.take(0.0, np.array([waist]), np.array([0.0]))
+    fed.observe(START[3:], 0.0)
+    plan = fed.plan(RIGHT, [Waypoint(1.0, (0.5, -0.4))], None, 0.0)
+    assert not fed.awaits and not fed.accept(plan, 0.0)
+    for k in (0, 3, -1):  # at rest where the waist is
+        given = [getattr(plan.samples, name)[k] for name in ("positions", "velocities", "accelerations")]
+        motion = [[still, 0.0, 0.0, *own] for still, own in zip((waist, 0.0, 0.0), given, strict=True)]
+        np.testing.assert_allclose(plan.samples.efforts[k], inverse_dynamics(*motion)[3:], rtol=1e-9)
+    fed.effort(0.25)
+    assert fed.missed().effort.max() < 1e-9
+    fed.measured.take(0.5, np.array([waist]), np.array([speed]))  # the waist turns during the trajectory
+    fed.observe(START[3:], 0.5)
+    reference = fed._core.reference(0.5)
+    given = reference.position, reference.velocity, reference.acceleration
+    motion = [[still, 0.0, 0.0, *own] for still, own in zip((waist, 0.0, 0.0), given, strict=True)]
+    planned = inverse_dynamics(*motion)[3:]
+    motion[1][0] = speed
+    moved = inverse_dynamics(*motion)[3:]
+    np.testing.assert_allclose(fed.effort(0.5), moved, rtol=1e-9)
+    np.testing.assert_allclose(fed.missed().effort, np.abs(moved - planned), rtol=1e-6)
+    assert not fed.missed().effort.any()
+    # Efforts of the moment have the waist's motion, so nothing is missed.
+    fed.parameters = FeedforwardParameters(effort_path="commands")
+    fed.effort(0.51)
+    assert not fed.missed().effort.any()
+    held = fed.effort(9.0)  # the state of the waist is old: it counts as at rest
+    place = fed._core.reference(9.0).position if fed.moving(9.0) else START[3:]
+    np.testing.assert_allclose(held, inverse_dynamics([waist, 0, 0, *place], rest, rest)[3:], rtol=1e-9)
+
+
+def test_a_law_in_python_has_the_measured_joints_too(right):
+    @arm_law("weightless")
+    def weightless(model, given):
+        return model.inverse_dynamics(given.position, np.zeros(2), np.zeros(2))
+
+    controller = ArmController(right, parameters=replace(PLAIN, mode="weightless"))
+    controller.measured.take(0.0, [0.7], [0.4])
+    turning = np.array([0.4, 0.0, 0.0, 0.0, 0.0])
+    expected = inverse_dynamics([0.7, 0.0, 0.0, *START[3:]], turning, np.zeros(5))[3:]
+    np.testing.assert_allclose(controller.update(0.0, START[3:], np.zeros(2)).effort, expected, rtol=1e-9)
 
 
 def simulate(controllers, goals, given):

@@ -476,6 +476,44 @@ def test_drives_with_a_loop_of_their_own_get_the_reference_and_an_effort_without
 
 
 @pytest.mark.long
+def test_an_arm_has_the_state_of_the_torso_that_another_controller_turns(core, tmp_path):
+    """The torso's position, velocity and intended acceleration are in the efforts: against Pinocchio."""
+    package, description = tmp_path / "right_controllers", tmp_path / "two_arms.urdf"
+    description.write_text(TWO_ARMS, encoding="utf-8")
+    command = ["generate", str(description), "--tip", "right_hand", "--ros2-control", "-o", str(package)]
+    assert main([*command, "--measured-joints", "waist"]) == 0
+    systems = ElementTree.parse(package / "urdf" / "robot.urdf").findall("ros2_control")
+    assert [[joint.get("name") for joint in one.findall("joint")] for one in systems] == [
+        JOINTS_OF_TWO[3:],
+        ["waist"],
+    ]
+    assert not (package / "mujoco").exists()
+    replay = replay_of(package, core, tmp_path)
+    count, rate = 40, 0.5
+    times, own, acceleration = np.arange(count) * PERIOD, np.array([-0.3, 0.6]), 1.2
+    seconds = 1e-9 * times
+    waist = 0.7 + rate * seconds + 0.5 * acceleration * seconds**2
+    turning = rate + acceleration * seconds
+    events = {k: f"beside {float(waist[k])!r} {float(turning[k])!r}" for k in range(count)}
+    events[0] = "beside nan nan"  # no state yet, so no effort
+    events[20] += f"\nintended {acceleration!r}"
+    shape = np.ones((count, 1))
+    still = [own * shape, 0.0 * own * shape]
+    given = {"mode": "gravity_compensation", "half_period_ahead": "false", "max_effort_step": 2.0}
+    nothing = [np.full((count, 2), np.nan)] * 3
+    reached = efforts_of(replay, given, times, *still, nothing, False, events)
+    assert not reached[0].any()
+    model = pin.buildModelFromXML(TWO_ARMS)
+    data, order = model.createData(), [model.joints[model.getJointId(j)].idx_q for j in JOINTS_OF_TWO]
+    for k in range(1, count):
+        wanted = np.zeros((3, 5))
+        wanted[:, order[0]] = waist[k], turning[k], acceleration if k >= 20 else 0.0
+        wanted[0, order[3:]] = own
+        expected = pin.rnea(model, data, *wanted)[order[3:]]
+        np.testing.assert_allclose(reached[k], expected, rtol=1e-9, err_msg=str(k))
+
+
+@pytest.mark.long
 def test_a_tree_has_one_controller_and_a_group_for_each_arm(core, tmp_path):
     """Groups that nobody gives a reference hold, and a payload is at its tip: efforts against Pinocchio."""
     package, description = tmp_path / "two_controllers", tmp_path / "two_arms.urdf"

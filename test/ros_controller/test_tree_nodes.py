@@ -126,6 +126,33 @@ def test_two_controllers_of_one_robot_know_each_others_joints():
         assert len(values["effort of unknown accelerations [Nm or N]"].split(", ")) == 2
 
 
+def test_the_feedforward_of_an_arm_knows_the_torso_that_another_controller_turns():
+    options = {"robot_description": TWO_ARMS, "tip": "right_hand", "measured_joints": ["waist"]}
+    with NodeProcess("trajectory_feedforward", options) as node, peer_with(node) as peer:
+        states = peer.publisher(JointState, "joint_states", qos.STATE_PUBLISHER)
+        send = peer.publisher(JointTrajectory, "trajectory_feedforward/joint_trajectory", qos.TRAJECTORY)
+        sent = peer.subscribe(JointTrajectory, "joint_trajectory_controller/joint_trajectory", qos.TRAJECTORY)
+        reports = peer.subscribe(DiagnosticArray, "/diagnostics", qos.DIAGNOSTICS)
+        own = JointState(name=JOINTS[3:], position=START[3:])
+
+        def told(value):
+            states.publish(own)
+            return any(value in report.status[0].message for report in reports)
+
+        peer.wait_until(lambda: told("no joint state yet of the measured joints waist"), "not told")
+        whole = JointState(name=JOINTS, position=[0.7, *START[1:]], velocity=[0.0] * 5)
+
+        def planned():
+            states.publish(whole)
+            if not sent:
+                send.publish(trajectory(JOINTS[3:], GOAL[3:], 0.5))
+            return sent
+
+        peer.wait_until(planned, "nothing is sent")
+        expected = weight([0.7, 0.0, 0.0, *GOAL[3:]])[3:]
+        np.testing.assert_allclose(sent[-1].points[-1].effort, expected, rtol=1e-9)
+
+
 def test_the_model_of_a_tree_has_a_table_for_each_arm():
     with (
         NodeProcess(

@@ -27,6 +27,7 @@ from installed_robots import installed_robots
 
 from robot_dynamics.dynamics.array_dynamics import ArrayDynamics
 from robot_dynamics.dynamics.compiled import CompiledDynamics, compile_dynamics
+from robot_dynamics.dynamics.identifiable import base_of_chain
 from robot_dynamics.dynamics.serial_model import SerialModel
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.model.chain import KinematicChain
@@ -103,8 +104,12 @@ class Oracle:
         blocks = [10 * self.model.getJointId(joint.name) - 10 for joint in chain.joints]
         columns = np.concatenate([np.arange(first, first + 10) for first in blocks])
         yield "regressor", relative(regressor, g.T @ self.at(pin.computeJointTorqueRegressor)[:, columns])
-        if isinstance(found, CompiledDynamics):
-            yield "base_regressor", relative(found.base_regressor(q, qd, qdd) @ found.base_map, regressor)
+        base = (
+            found.base_map
+            if isinstance(found, CompiledDynamics)
+            else base_of_chain(chain, np.array(GRAVITY)).grouping
+        )
+        yield "base_regressor", relative(found.base_regressor(q, qd, qdd) @ base, regressor)
         yield from self._kinematics(found, chain)
         size = np.sqrt(np.diag(mass))
         if size.min() > 1e-9 * size.max():

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -133,6 +135,13 @@ class ActuatedArm:
             left = driver.friction_left(chain.joint_names)
             self.drives = Drives(self.drives.rotor_inertia, self.drives.friction.left(*left))
         self._ideal = self.drives.ideal
+
+    def with_measured(self, position: Array, *rates: Array) -> ActuatedArm:
+        """The same arm with the measured joints in another state, see ``CompiledDynamics.with_measured``."""
+        links: Any = self.links
+        other = copy(self)
+        other.links = links.with_measured(position, *rates)
+        return other
 
     def inverse_dynamics(self, q: Array, qd: Array, qdd: Array, heading: Array | None = None) -> Array:
         """Joint efforts (n,) for the motion [N·m or N].

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from robot_dynamics.control.arm import guiding, task_impedance
 from robot_dynamics.control.arm.inverse_dynamics import EffortModel
-from robot_dynamics.control.arm.measured import MeasuredJoints
+from robot_dynamics.control.arm.measured import MeasuredJoints, Missed
 from robot_dynamics.control.arm.parameters import ArmParameters, arm_accelerations, position_limits
 from robot_dynamics.control.arm.path_rules import PathRules
 from robot_dynamics.control.arm.resting import ArmRest, Rest
@@ -80,6 +81,24 @@ class ArmCommands(CoreController[Reference]):
     def awaits(self) -> str:
         """See :class:`CoreController`."""
         return "" if self.measured is None else self.measured.awaits
+
+    def missed(self) -> Missed:
+        """Error that unknown accelerations of the measured joints have left since the last call."""
+        assert self.measured is not None
+        return self.measured.missed()
+
+    def beside(self, model: Any = None, still: bool = False) -> EffortModel:
+        """The model with the measured joints as in the last cycle; in the cycle's thread.
+
+        Args:
+            model: of the arm; None: the model in use.
+            still: whether they count as at rest where they are.
+        """
+        model = self.dynamics if model is None else model
+        if self.measured is None:
+            return model  # type: ignore[no-any-return]
+        position, *rates = self.measured.motion()
+        return model.with_measured(position, *(() if still else rates))  # type: ignore[no-any-return]
 
     # What the controller adds
 

@@ -237,7 +237,7 @@ class ArmController(ArmCommands):
         model = self._dynamics
 
         def call(context: Any, given: Any, out: Any) -> int:
-            return self._fill(out, law(model, law_input(given)), f"the law {name!r}")
+            return self._fill(out, law(self.beside(model), law_input(given)), f"the law {name!r}")
 
         return call
 

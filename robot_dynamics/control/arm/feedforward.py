@@ -10,10 +10,11 @@ import numpy as np
 
 from robot_dynamics.control.arm.controller import ArmController
 from robot_dynamics.control.arm.feed_stop import stop_spline
-from robot_dynamics.control.arm.feedforward_parameters import FeedforwardParameters
+from robot_dynamics.control.arm.feedforward_parameters import EffortPath, FeedforwardParameters
 from robot_dynamics.control.arm.feeding import Lead, PathStart, Plan, lead_times, sample_lead
 from robot_dynamics.control.arm.inverse_dynamics import EffortModel, feedforward, gravity_load
 from robot_dynamics.control.arm.laws import LawInput, PythonLaw
+from robot_dynamics.control.arm.measured import MeasuredJoints, Missed
 from robot_dynamics.control.arm.parameters import ArmParameters, arm_stops, position_limits
 from robot_dynamics.control.arm.path_rules import RETIME_OFF, PathRules, unit_of
 from robot_dynamics.control.arm.sampling import EffortSamples, sample_efforts
@@ -105,6 +106,7 @@ def _core_parameters(given: FeedforwardParameters) -> ArmParameters:
         oscillation=-1.0,
         start_motion=-1.0,
         stream_horizon=-1.0,
+        state_timeout=given.state_timeout,
     )
 
 
@@ -145,6 +147,22 @@ class Feedforward:
         # The last plan and its points, and what they were before it.
         self._last: tuple[Plan | None, Array] = (None, np.zeros(0))
         self._undo: tuple[Plan | None, Array] = self._last
+        self._missed: Array = np.zeros(chain.dof)
+
+    @property
+    def measured(self) -> MeasuredJoints | None:
+        """Joints that another controller moves; None: there are none."""
+        return self._core.measured
+
+    @property
+    def awaits(self) -> str:
+        """Line about a measured joint without a state; empty: all have one."""
+        return self._core.awaits
+
+    @property
+    def time(self) -> float:
+        """Time of the last state; 0 before the first [s]."""
+        return self._seen or 0.0
 
     @property
     def parameters(self) -> FeedforwardParameters:
@@ -281,7 +299,8 @@ class Feedforward:
         times = lead_times(now, departs, self._last[1] if moving else np.zeros(0))
         path = [self._core.reference(time) if moving else rest for time in (*times, departs)]
         lead = Lead(times, path[:-1])
-        given = begin, earliest, path[-1], self.epoch, moving, self._core.epoch, delivery, lead
+        still = self._core.beside(still=True)
+        given = begin, earliest, path[-1], self.epoch, moving, self._core.epoch, delivery, lead, still
         return PathStart(*given, queue=self._core.queue() if moving else ())
 
     def _is_near(self, position: Array) -> bool:
@@ -317,18 +336,18 @@ class Feedforward:
         """
         path = self._core.plan(joint_names, waypoints, plan_start, rules).trajectory
         assert isinstance(path, Trajectory)
-        samples = self._samples(path, rules.torque.retime != RETIME_OFF)
+        samples = self._samples(path, rules.torque.retime != RETIME_OFF, plan_start.dynamics)
         return self._within_limits(path, samples, plan_start)
 
-    def _samples(self, path: Trajectory, steps: bool) -> EffortSamples:
+    def _samples(self, path: Trajectory, steps: bool, dynamics: EffortModel) -> EffortSamples:
         """The points of a path; of one whose efforts step from limit to limit with a larger error there."""
-        tolerance = self._tolerance(path)
+        tolerance = self._tolerance(path, dynamics)
         for factor in STEP_FACTORS if steps else ():
             try:
-                return sample_efforts(path.spline, self.dynamics, factor * tolerance)
+                return sample_efforts(path.spline, dynamics, factor * tolerance)
             except TrajectoryError:
                 continue
-        return sample_efforts(path.spline, self.dynamics, (STEP_FACTORS[-1] if steps else 1.0) * tolerance)
+        return sample_efforts(path.spline, dynamics, (STEP_FACTORS[-1] if steps else 1.0) * tolerance)
 
     def accept(self, plan: Plan, now: float) -> str:
         """Follow a finished plan, or tell why it is void, or must be made again.
@@ -377,9 +396,10 @@ class Feedforward:
             return None
         limits = self.effort_limits
         braking = self._deceleration if deceleration is None else deceleration
-        path = Trajectory(stop_spline(self._core.reference, leaves.now, braking, self.dynamics, limits))
+        path = Trajectory(stop_spline(self._core.reference, leaves.now, braking, leaves.dynamics, limits))
         self.epoch += 1
-        plan = self._within_limits(path, self._samples(path, True), replace(leaves, epoch=self.epoch))
+        samples = self._samples(path, True, leaves.dynamics)
+        plan = self._within_limits(path, samples, replace(leaves, epoch=self.epoch))
         return None if self.accept(plan, now) else plan
 
     def drop_plan(self, plan: Plan) -> bool:
@@ -418,17 +438,35 @@ class Feedforward:
         return self._effort
 
     def _update(self, now: float) -> None:
-        if self.position is not None and not 0.0 < self._core.time - now < SET_BACK:
+        if self.position is not None and not self.awaits and not 0.0 < self._core.time - now < SET_BACK:
             command = self._core.update(now, self.position, np.zeros(self.chain.dof))
             self._effort = command.effort
+            self._note_missed(now)
 
-    def _tolerance(self, path: Trajectory) -> Array:
+    def _note_missed(self, now: float) -> None:
+        """Note the efforts of the measured joints' motion since the plan, which its points do not have."""
+        plan = self._last[0]
+        in_points = self._parameters.effort_path == EffortPath.TRAJECTORY.value
+        if self.measured is None or plan is None or not in_points or not self._core.moving(now):
+            return
+        reference = self._core.reference(now)
+        moved = feedforward(self._core.beside(), reference) - feedforward(plan.dynamics, reference)
+        self._missed = np.maximum(self._missed, np.abs(moved))
+
+    def missed(self) -> Missed:
+        """Error that the measured joints have left in the efforts since the last call."""
+        assert self.measured is not None
+        found = self.measured.missed()
+        moved, self._missed = self._missed, np.zeros(self.chain.dof)
+        return found._replace(effort=found.effort + moved)
+
+    def _tolerance(self, path: Trajectory, dynamics: EffortModel) -> Array:
         if self.parameters.effort_error:
             return per_joint(self.parameters.effort_error, self.chain.joint_names, "effort_error")
         scale = self.effort_limits.copy()
         if not np.isfinite(scale).all():
             states = path.spline.at(np.linspace(path.start, path.end, 101))
-            efforts = self.dynamics.inverse_dynamics(*states)
+            efforts = dynamics.inverse_dynamics(*states)
             largest = np.abs(efforts).max(axis=0)
             # A joint that needs no effort is not worth points of its own.
             largest = np.maximum(largest, max(1e-3 * float(largest.max()), 1e-6))
@@ -441,8 +479,8 @@ class Feedforward:
         names = self.chain.joint_names
         beyond = tuple(names[j] for j in np.flatnonzero((cut != samples.efforts).any(axis=0)))
         limited = replace(samples, efforts=cut)
-        lead = sample_lead(plan_start.lead, self.dynamics, limits)
+        lead = sample_lead(plan_start.lead, plan_start.dynamics, limits)
         return Plan(
             *(path, plan_start.epoch, limited, beyond, plan_start.moving),
-            *(plan_start.revision, plan_start.delivery, lead),
+            *(plan_start.revision, plan_start.delivery, lead, plan_start.dynamics),
         )

@@ -42,12 +42,14 @@ class PathStart(PlanStart[Reference]):
         revision: of what is followed; see :meth:`Feedforward.accept`.
         delivery: how long before its start the plan must be ready [s].
         lead: what is followed until then.
+        dynamics: the arm's model, with joints that somebody else moves at rest where they are.
     """
 
     moving: bool
     revision: int
     delivery: float
     lead: Lead
+    dynamics: EffortModel
 
 
 @dataclass(frozen=True)
@@ -62,6 +64,7 @@ class Plan(Planned[Reference]):
         revision: of its plan start.
         delivery: how long before its start it must be ready [s].
         lead: the points that lead to the path's first one.
+        dynamics: of its plan start.
     """
 
     trajectory: Trajectory
@@ -71,6 +74,7 @@ class Plan(Planned[Reference]):
     revision: int
     delivery: float
     lead: PathPoints
+    dynamics: EffortModel
 
 
 def lead_times(now: float, departs: float, points: Array) -> Array:

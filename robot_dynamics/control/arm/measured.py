@@ -19,6 +19,20 @@ FASTEST = {JointKind.REVOLUTE: 50.0, JointKind.PRISMATIC: 10.0}
 """The same of a joint without a limit [rad/s, m/s]."""
 
 
+GAP = 0.1
+"""Longest time between two references of which an acceleration is taken, and for which it counts [s]."""
+NOTABLE = 0.05
+"""Share of a joint's effort limit from which unknown accelerations are a warning."""
+
+
+def measured_bounds(chain: KinematicChain) -> Array:
+    """(3 m,) lowest and highest position [rad or m], and largest velocity that is believed."""
+    joints = [chain.modelled.driving_joint(i) for i in chain.measured_coordinates]
+    limits = ((j.limits.velocity, FASTEST[j.kind]) for j in joints)
+    fastest = [MOST_OF_LIMIT * limit if np.isfinite(limit) else most for limit, most in limits]
+    return np.array([*(j.limits.lower for j in joints), *(j.limits.upper for j in joints), *fastest])
+
+
 class Missed(NamedTuple):
     """Error that unknown accelerations of the measured joints leave.
 
@@ -46,12 +60,9 @@ class MeasuredJoints:
 
     def __init__(self, chain: KinematicChain, timeout: float) -> None:
         self.names = chain.measured_joints
-        joints = [chain.modelled.driving_joint(i) for i in chain.measured_coordinates]
-        limits = ((j.limits.velocity, FASTEST[j.kind]) for j in joints)
-        fastest = [MOST_OF_LIMIT * limit if np.isfinite(limit) else most for limit, most in limits]
-        bounds = np.array([*(j.limits.lower for j in joints), *(j.limits.upper for j in joints), *fastest])
-        rest, self._n, self._core = measured_vector(chain), chain.dof, load_core()
-        made = self._core.rd_measured_new(len(joints), chain.dof, timeout, doubles(rest), doubles(bounds))
+        rest, bounds = measured_vector(chain), measured_bounds(chain)
+        self._n, self._core = chain.dof, load_core()
+        made = self._core.rd_measured_new(len(self.names), chain.dof, timeout, doubles(rest), doubles(bounds))
         if not made:
             raise MemoryError("no memory for the measured joints")
         self.pointer = ffi().gc(made, self._core.rd_measured_free)
@@ -93,6 +104,12 @@ class MeasuredJoints:
         if self._core.rd_measured_known(self.pointer):
             return ""
         return f"no joint state yet of the measured joints {', '.join(self.names)}"
+
+    def motion(self) -> Array:
+        """(3, m) positions, velocities and accelerations in the last cycle; in the cycle's thread."""
+        motion = np.zeros((3, len(self.names)))
+        self._core.rd_measured_motion(self.pointer, doubles(motion))
+        return motion
 
     def missed(self) -> Missed:
         """Error that unknown accelerations have left since the last call."""

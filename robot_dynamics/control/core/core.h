@@ -334,6 +334,8 @@ void rd_measured_free(rd_measured *measured);
 void rd_measured_take(rd_measured *measured, double time, const double *position, const double *velocity);
 /* Whether every joint has had a state; before that there is no effort. NULL: there are none. */
 int rd_measured_known(const rd_measured *measured);
+/* From the thread of the cycle: their motion (3 m) in the last cycle, as kernels take it. */
+void rd_measured_motion(const rd_measured *measured, double *motion);
 /* From any thread: accelerations (m) that their own controller intends, until a time of the states [s]. */
 void rd_measured_accelerate(rd_measured *measured, const double *acceleration, double until);
 /* From one other thread: largest efforts (n) since the last call that the measured accelerations would have taken beside

@@ -262,10 +262,22 @@ static void take_reference(rd_follower *follower, const rd_cycle *given_cycle)
     }
 }
 
+/* Take the measured joints of a cycle; whether all of them have had a state. */
+static int take_beside(rd_follower *follower, const rd_cycle *cycle)
+{
+    rd_measured *const measured = follower->session->core->settings->beside;
+    if (measured && cycle->beside[0]) {
+        const double time = rd_session_seconds(follower->session, cycle->stamp);
+        rd_measured_take(measured, time, cycle->beside[0], cycle->beside[1]);
+    }
+    return rd_measured_known(measured);
+}
+
 const double *rd_follower_update(rd_follower *follower, const rd_cycle *cycle)
 {
     const int n = follower->session->core->n;
-    const int seen = cycle->position && rd_all_finite(cycle->position, n)
+    const int known = take_beside(follower, cycle);
+    const int seen = known && cycle->position && rd_all_finite(cycle->position, n)
         && (!cycle->velocity || rd_all_finite(cycle->velocity, n));
     if (seen) {
         take_reference(follower, cycle);
@@ -307,6 +319,14 @@ void rd_follower_push(rd_follower *follower, const double *wrench, double durati
 void rd_follower_guide(rd_follower *follower, int pressed, double duration)
 {
     rd_core_guide(follower->session->core, pressed ? seen_at(follower) + duration : -INFINITY);
+}
+
+void rd_follower_accelerate(rd_follower *follower, const double *acceleration, double duration)
+{
+    rd_core *core = follower->session->core;
+    if (core->settings->beside) {
+        rd_measured_accelerate(core->settings->beside, acceleration, seen_at(follower) + duration);
+    }
 }
 
 int rd_follower_doubts(rd_follower *follower)

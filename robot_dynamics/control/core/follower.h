@@ -26,6 +26,7 @@ typedef struct {
     const double *effort;         /* (n) measured; NULL: none */
     const double *reference[3];   /* position, velocity, acceleration (n); NULL or not finite: no reference. A joint that has
                                    * NaN in all three beside others that have none holds where it is */
+    const double *beside[2];      /* position and velocity (m) of measured joints; NULL: none, NAN: not of this joint */
     int leads;                    /* the reference is the one for the next period, not for now */
     double most_step;             /* of a reference from the last one, or from where the arm holds [rad or m] */
 } rd_cycle;
@@ -59,6 +60,8 @@ int rd_follower_reset_fault(rd_follower *follower);
  * rest where the arm is. */
 void rd_follower_push(rd_follower *follower, const double *wrench, double duration);
 void rd_follower_guide(rd_follower *follower, int pressed, double duration);
+/* From the same thread: accelerations (m) that the controller of the measured joints intends, for so long [s]. */
+void rd_follower_accelerate(rd_follower *follower, const double *acceleration, double duration);
 /* From another thread, one at a time with _standing: whether a protective stop is in force that leaves model or states in
  * doubt; see rd_rule_doubts. */
 int rd_follower_doubts(rd_follower *follower);

@@ -114,6 +114,11 @@ int rd_measured_known(const rd_measured *o)
     return known;
 }
 
+void rd_measured_motion(const rd_measured *o, double *motion)
+{
+    rd_copy(motion, o->now, 3 * o->m);
+}
+
 void rd_measured_accelerate(rd_measured *o, const double *acceleration, double until)
 {
     for (int j = 0; j < o->m; ++j) {

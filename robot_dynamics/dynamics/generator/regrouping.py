@@ -26,20 +26,21 @@ from robot_dynamics.dynamics.generator.choices import Choices, Isotropic, LinkCh
 from robot_dynamics.dynamics.generator.links import GeneratorLink, leaves, parallel_runs
 from robot_dynamics.spatial import Array
 
-# A point mass whose second moment is so many times the robot's largest would make rounding errors grow.
-_LARGEST_SECOND_MOMENT = 1e3
+# A point mass, or its second moment, that is so many times the robot's largest makes rounding errors grow.
+_LARGEST = 1e3
 
 
 def regrouped(links: tuple[GeneratorLink, ...], choices: Choices) -> tuple[GeneratorLink, ...]:
     """The links with their parameters placed as ``choices`` says."""
     placed = list(links)
-    largest = _LARGEST_SECOND_MOMENT * max(float(np.max(np.abs(link.pseudo[:3, :3]))) for link in links)
+    mass, second_moment = _largest(links)
     for index in range(len(links) - 1, -1, -1):
         link = placed[index]
         if link.parent < 0:
             continue
         if link.revolute:
-            pair = _move_axis(link, placed[link.parent], choices.links[index].point_mass, largest)
+            rule = choices.links[index].point_mass
+            pair = _move_axis(link, placed[link.parent], rule, mass, second_moment)
         else:
             pair = _move_inertia(link, placed[link.parent])
         placed[index], placed[link.parent] = pair
@@ -49,8 +50,16 @@ def regrouped(links: tuple[GeneratorLink, ...], choices: Choices) -> tuple[Gener
     return tuple(placed)
 
 
+def _largest(links: Sequence[GeneratorLink]) -> tuple[float, float]:
+    """Bounds of a point mass and of its second moment; links that are regrouped already may have no mass."""
+    length = max(float(np.linalg.norm(link.pose_at(0.0)[:3, 3])) for link in links)
+    moments = [max(float(np.max(np.abs(link.pseudo[row, :3]))) for link in links) for row in (3, slice(3))]
+    mass = max(*(float(link.pseudo[3, 3]) for link in links), moments[0] / length if length else 0.0)
+    return _LARGEST * mass, _LARGEST * moments[1]
+
+
 def _move_axis(
-    link: GeneratorLink, previous: GeneratorLink, rule: PointMass, largest: float
+    link: GeneratorLink, previous: GeneratorLink, rule: PointMass, mass: float, second_moment: float
 ) -> tuple[GeneratorLink, GeneratorLink]:
     on_axis = np.zeros((4, 4))
     on_axis[2:, 2:] = 1.0
@@ -63,7 +72,7 @@ def _move_axis(
         row = 0 if rule is PointMass.CLEARS_X else 1
         if abs(total[row, 3]) > noise[row, 3] and transform[row, 3] != 0.0:
             kept = float(total[row, 3] / transform[row, 3])
-    if abs(kept) * float(transform[:3, 3] @ transform[:3, 3]) > largest:
+    if abs(kept) > mass or abs(kept) * float(transform[:3, 3] @ transform[:3, 3]) > second_moment:
         kept = 0.0
     remaining = np.zeros((4, 4))
     remaining[3, 3] = kept

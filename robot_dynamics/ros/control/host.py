@@ -5,13 +5,11 @@ Cycle, watchdog, fail-safe output and record are the loop's (``control/core/loop
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Generic, TypeVar
 
-import numpy as np
 from rclpy.node import Node
 from rclpy.serialization import deserialize_message
 from rclpy.subscription import Subscription
@@ -29,7 +27,7 @@ from robot_dynamics.ros.control.native.library import ffi
 from robot_dynamics.ros.control.native.listener import Listener
 from robot_dynamics.ros.control.records import CALM, Cycles
 from robot_dynamics.ros.control.session import Session, StateClock
-from robot_dynamics.ros.support.messages import JointSample
+from robot_dynamics.ros.support.messages import JointSample, motions
 from robot_dynamics.ros.support.spin import StopEvent
 
 C = TypeVar("C", bound=CoreController[Any])
@@ -285,7 +283,8 @@ class Host(Generic[C]):
             return None
         try:
             sample = session.order.read(message)
-            return sample if not session.measured_names else _with_measured(sample, message, session)
+            others = session.measured_names
+            return sample if not others else replace(sample, measured=motions(message, others).ravel())
         except StateError as error:
             self._events.refuse(f"joint state refused: {error}")
             return None
@@ -300,14 +299,3 @@ class Host(Generic[C]):
             for array in (sample.position, sample.velocity, sample.effort, sample.measured)
         ]
         return ffi().new("rd_given_state *", [session.handle, stamp, *values]), values, sample
-
-
-def _with_measured(sample: JointSample, message: JointState, session: Session) -> JointSample:
-    """The sample with positions and velocities (2 m) of the measured joints; NaN where there are none."""
-    places = {name: place for place, name in enumerate(message.name)}
-    values = [
-        field[places[name]] if name in places and len(field) == len(message.name) else math.nan
-        for field in (message.position, message.velocity)
-        for name in session.measured_names
-    ]
-    return replace(sample, measured=np.array(values))

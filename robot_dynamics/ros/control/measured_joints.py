@@ -3,22 +3,42 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import Protocol
 
 import numpy as np
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
 
-from robot_dynamics.control.arm.controller import ArmController
-from robot_dynamics.control.arm.measured import Missed
+from robot_dynamics.control.arm.measured import GAP, NOTABLE, MeasuredJoints, Missed
 from robot_dynamics.errors import shown
+from robot_dynamics.model.chain import KinematicChain
 from robot_dynamics.model.chain_parameters import MeasuredParameters
 from robot_dynamics.ros.support import parameters, qos
 from robot_dynamics.ros.support.messages import stamp_to_nanoseconds
+from robot_dynamics.spatial import Array
 
-GAP = 0.1
-"""Longest time between two references of which an acceleration is taken, and for which it counts [s]."""
-NOTABLE = 0.05
-"""Share of a joint's effort limit from which unknown accelerations are a warning."""
+
+class Measuring(Protocol):
+    """An arm whose model has measured joints: its controller, or the feedforward of its trajectories."""
+
+    @property
+    def chain(self) -> KinematicChain:
+        """The arm."""
+
+    @property
+    def measured(self) -> MeasuredJoints | None:
+        """Its measured joints."""
+
+    @property
+    def time(self) -> float:
+        """Time of the last state [s]."""
+
+    @property
+    def effort_limits(self) -> Array:
+        """(n,) [N·m or N]."""
+
+    def missed(self) -> Missed:
+        """Error that the measured joints have left since the last call."""
 
 
 class MeasuredJointsTopic:
@@ -27,14 +47,18 @@ class MeasuredJointsTopic:
     Args:
         node: of the controller.
         controller: gives it, once there is one.
+        timeout: gives the time without a state after which a joint counts as at rest [s].
 
     Attributes:
         parameters: of the joints.
     """
 
-    def __init__(self, node: Node, controller: Callable[[], ArmController | None]) -> None:
+    def __init__(
+        self, node: Node, controller: Callable[[], Measuring | None], timeout: Callable[[], float]
+    ) -> None:
         self.parameters = parameters.declare(node, MeasuredParameters)
         self._controller = controller
+        self._timeout = timeout
         self._last: dict[str, tuple[int, float]] = {}
         self._given: dict[str, float] = {}
         self._missed: Missed | None = None
@@ -56,13 +80,13 @@ class MeasuredJointsTopic:
             acceleration = np.array([self._given.get(name, 0.0) for name in names])
             controller.measured.accelerate(acceleration, controller.time + GAP)
 
-    def warnings(self, controller: ArmController) -> list[str]:
+    def warnings(self, controller: Measuring) -> list[str]:
         """Joints without a state of their own, and accelerations that the controller did not know."""
         missed = self._missed
         if controller.measured is None or missed is None:
             return []
-        found, timeout = [], controller.parameters.state_timeout
-        if np.isfinite(missed.age) and missed.age > timeout:
+        found = []
+        if np.isfinite(missed.age) and missed.age > self._timeout():
             found.append(
                 f"no state of a measured joint ({shown(*controller.measured.names)}) for {missed.age:.2f} s:"
                 " it counts as at rest"
@@ -77,11 +101,11 @@ class MeasuredJointsTopic:
             )
         return found
 
-    def describe(self, controller: ArmController) -> Mapping[str, object]:
+    def describe(self, controller: Measuring) -> Mapping[str, object]:
         """The joints, and what was missed since the last report, for the diagnostics."""
         if controller.measured is None:
             return {}
-        self._missed = missed = controller.measured.missed()
+        self._missed = missed = controller.missed()
         return {
             "measured joints": ", ".join(controller.measured.names),
             "age of measured joints [s]": f"{missed.age:.3f}",

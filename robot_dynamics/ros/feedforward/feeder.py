@@ -28,7 +28,7 @@ from robot_dynamics.ros.feedforward.messages import FilledTrajectory, hold_messa
 from robot_dynamics.ros.feedforward.state_watch import StateWatch
 from robot_dynamics.ros.support import parameters, qos
 from robot_dynamics.ros.support.joint_limits import declared_rules, without_joint
-from robot_dynamics.ros.support.messages import JointOrder
+from robot_dynamics.ros.support.messages import JointOrder, motions
 from robot_dynamics.ros.support.rate_limited_log import RateLimitedLog, Remarks
 from robot_dynamics.spatial import Array
 
@@ -188,7 +188,8 @@ class Feeder:
 
     def blindness(self) -> str:
         """Reason why it is not known where the arm is; empty when it is."""
-        return self._watch.objection(self.settings.state_timeout)
+        awaited = self.feedforward.awaits if self.feedforward is not None else ""
+        return self._watch.objection(self.settings.state_timeout) or awaited
 
     def once_heard(self, act: Callable[[], None], refused: Callable[[str], None]) -> None:
         """Call ``act`` as soon as anybody listens to trajectories; ``refused`` where nobody is found.
@@ -399,6 +400,9 @@ class Feeder:
             return
         try:
             sample = self._order.read(message)
+            if self.feedforward.measured is not None:
+                others = motions(message, self.feedforward.chain.measured_joints)
+                self.feedforward.measured.take(self.now(), *others)
         except StateError as error:
             self.refused += 1
             self._log.warning(f"joint state refused: {error}", throttle_duration_sec=THROTTLE)

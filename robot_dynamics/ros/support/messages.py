@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from array import array
 from collections import Counter
 from collections.abc import Sequence
@@ -61,6 +62,17 @@ class JointSample:
     velocity: Array | None
     effort: Array | None
     measured: Array | None = None
+
+
+def motions(message: JointState, names: Sequence[str]) -> Array:
+    """(2, m) positions and velocities of joints by their names; NaN where a message has none."""
+    places = {name: place for place, name in enumerate(message.name)}
+    values = [
+        field[places[name]] if name in places and len(field) == len(message.name) else math.nan
+        for field in (message.position, message.velocity)
+        for name in names
+    ]
+    return np.array(values).reshape(2, len(names))
 
 
 class JointOrder:
