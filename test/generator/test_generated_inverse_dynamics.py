@@ -66,6 +66,27 @@ def test_wrench_and_gravity_as_inputs(seed):
         np.testing.assert_allclose(computed, expected, rtol=0, atol=1e-12 * np.abs(expected).max())
 
 
+def test_angles_that_are_not_made_round_give_exact_efforts():
+    """A tilt of 1e-11 is none of rounding then, and no point mass is so large that it cancels digits."""
+    quarter = 1.57079632679
+    links = "".join(
+        f'<link name="l{i}"><inertial><origin xyz="0.1 0.02 {0.05 * i}"/><mass value="{2.0 - 0.3 * i}"/>'
+        '<inertia ixx="0.02" ixy="0" ixz="0" iyy="0.03" iyz="0" izz="0.025"/></inertial></link>'
+        f'<joint name="j{i}" type="revolute"><parent link="{f"l{i - 1}" if i else "base"}"/>'
+        f'<child link="l{i}"/><origin xyz="0 {0.2 * (i % 2)} 0" rpy="{quarter * (-1) ** i} 0 0"/>'
+        '<axis xyz="0 0 1"/><limit lower="-3" upper="3" effort="9" velocity="9"/></joint>'
+        for i in range(5)
+    )
+    text = f'<robot name="r"><link name="base"/>{links}</robot>'
+    model = SerialModel.from_chain(rd.load_urdf(text), tolerance=1e-14)
+    oracle = pinocchio.buildModelFromXML(text)
+    for seed in range(3):
+        q, qd, qdd = np.random.default_rng(seed).uniform(-1.0, 1.0, (3, 5))
+        expected = pinocchio.rnea(oracle, oracle.createData(), q, qd, qdd)
+        computed = evaluate(generate(model), {"q": q, "qd": qd, "qdd": qdd})["tau"]
+        np.testing.assert_allclose(computed, expected, rtol=0, atol=1e-13 * np.abs(expected).max())
+
+
 @pytest.mark.parametrize("seed", range(12))
 def test_random_chains_against_pinocchio(seed):
     chain = random_robots.chain(seed)
