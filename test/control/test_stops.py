@@ -352,3 +352,20 @@ def test_a_stream_towards_an_end_stop_leaves_room_for_what_the_legs_lag_behind()
         rig.cycle(8 if k % 3 else 9)
     rig.run(0.15)
     assert 1e-4 < rig.gap() < 5e-3
+
+
+@pytest.mark.parametrize("late", [0.07, 0.09])
+def test_a_stop_with_weak_gains_and_a_late_state_swings_no_load(late):
+    """Stiffened it kept its little damping: the wrist went 1.2 rad away, at 1.5 of its speed limit."""
+    rig = ArmRig("puma560", plant={"payload_mass": 1.744})
+    rig.plant.reset(rig.home + 0.5 * np.array([0.31, -0.99, 0.87, 0.3, -0.23, 0.15]))
+    rig.cycle(5)
+    rig.control.parameters = replace(rig.control.parameters, kp=(5.0,), kv=(1.087,))
+    rig.run(late - rig.time)
+    assert rig.control.phase is Phase.PROTECTIVE_STOP
+    rig.cycle()
+    rig.plant.advance(5 * rig.period, rig.command.effort)
+    rig.time += 5 * rig.period
+    rig.run(1.0)
+    assert rig.share_of_speed() < 0.4
+    assert np.abs(rig.plant.velocity).max() < 0.05

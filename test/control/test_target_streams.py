@@ -150,6 +150,22 @@ def test_a_stream_that_ends_comes_to_rest_and_the_next_one_is_joined_slowly():
     np.testing.assert_allclose(run.place, far, atol=1e-3)
 
 
+def test_a_stream_that_speeds_up_and_ends_goes_on_at_its_last_speed_and_brakes():
+    """The curve of its last targets bends on, and the reference was behind: it had almost twice the speed."""
+    run, speed = Teleoperation(), np.array([1.3, 0.6])
+    targets = []
+
+    def place(time):
+        targets.append(speed * max(0.0, time - 1.0 - AHEAD))
+        return targets[-1]
+
+    run.stream(1.08, place)
+    for _ in range(250):
+        run.cycle()
+    allowed = targets[-1] + 2.0 / 30.0 * speed + speed**2 / (2.0 * MOST)
+    assert (targets[-1] < run.place).all() and (run.place < allowed).all()
+
+
 def test_a_stream_stays_within_the_limits_and_targets_beyond_them_are_refused():
     run = Teleoperation()
     run.stream(1.8, lambda time: [min(2.5 * swing(time)[0] + max(0.0, time - 0.6) * 2.8, 1.999), 0.0])

@@ -264,10 +264,19 @@ class JointStream:
         times, states = [time], [(here.position, here.velocity)]
         accelerations = []
         last = self._filter.latest + max(BEYOND * period, SHORTEST_BEYOND) + lag
+        known = None
         while time < last and (target := self._filter.smoothed(time - lag)) is not None:
             place = target.middle.position + target.way
-            bend = target.second + 0.5 * step * target.third
-            accelerations.append(_approach(*states[-1], place, target.rate, bend, step, limits))
+            rate, bend = target.rate, target.second + 0.5 * step * target.third
+            room = np.inf
+            if time - lag > self._filter.latest:
+                # No target says that the motion gets faster still, or where it is then.
+                known = known or self._filter.smoothed(self._filter.latest) or target
+                rate = np.clip(rate, -np.abs(known.rate), np.abs(known.rate))
+                bend = np.where(bend * rate < 0.0, bend, 0.0)
+                left = self._filter.last.position - states[-1][0]
+                room = np.where(left * (place - states[-1][0]) > 0.0, np.abs(left), 0.0)
+            accelerations.append(_approach(*states[-1], place, rate, bend, room, step, limits))
             position, velocity = states[-1]
             acceleration = accelerations[-1]
             moved = step * (velocity + 0.5 * step * acceleration)
@@ -347,13 +356,19 @@ def _approach(
     place: Array,
     rate: Array,
     bend: Array,
+    room: Array,
     step: float,
     limits: StreamLimits,
 ) -> Array:
-    """Accelerations (n,) for a step [s] towards a moving target; every joint can stop within its limits."""
+    """Accelerations (n,) for a step [s] towards a moving target; every joint can stop within its limits.
+
+    Within the ``room`` it comes nearer; at its end it is only as fast as the target.
+    """
     hold, most = max(STEPS * step, QUICKNESS), limits.acceleration
     error = place - position
-    fastest = np.minimum(np.sqrt(2.0 * BRAKING * most * np.abs(error)), JOINING * limits.velocity)
+    fastest = np.minimum(
+        np.sqrt(2.0 * BRAKING * most * np.minimum(np.abs(error), room)), JOINING * limits.velocity
+    )
     asked = rate + np.clip(error / (4.0 * hold), -fastest, fastest)
     wanted = velocity + step * np.clip(bend + (asked - velocity) / hold, -most, most)
     highest = np.minimum(limits.velocity, _braked(limits.upper - position, velocity, step, most))

@@ -303,6 +303,7 @@ void rd_soften(rd_core *core)
         stiffen_stop(core, s);
     }
     for (int i = 0; i < core->n; ++i) {
+        rd_watch_lag(core, s, i);
         const double own = whole ? INFINITY : latency_of(s->kp[i], s->kv[i]);
         const double stands = s->platform || !isfinite(own) ? share : fmin(1.0, share * own / least);
         const double ratio = rd_known_ratio(core, i);

@@ -227,6 +227,7 @@ struct rd_core {
     double *rubbed;               /* (n) friction that the law has compensated last [N m or N] */
     double *slid, *slid_at, slid_time; /* (n) states of presliding, the reference then [rad or m], and when [s] */
     double *swung;                /* (n) what oscillations leave of them */
+    double *strayed;              /* (n) when a joint has not kept pace with its reference last [s] */
     double *led;                  /* (n) by how much each joint was faster than its reference in the last state */
     double *stiffened;            /* (n) by what a protective stop multiplies them, 1 at least; see gains.c */
     rd_pace pace;
@@ -444,6 +445,8 @@ double rd_guided_stiffness(rd_core *core, const rd_settings *settings, int joint
  * with other gains, all of it is carried. */
 double rd_pull(const rd_core *core, const rd_settings *settings, int joint, double softness);
 void rd_carry_pull(rd_core *core, int joint, double pull, double softness);
+double rd_softened_kp(const rd_settings *settings, int joint, double softness);
+void rd_watch_lag(rd_core *core, const rd_settings *settings, int joint);
 double rd_known_ratio(const rd_core *core, int joint); /* of a joint's inertia to its model's where a stop knows it is less, else 1 */
 /* Whether a protective stop had raised gains, those of the settings before; what they bore is carried. */
 int rd_end_stiffness(rd_core *core, const rd_settings *before);

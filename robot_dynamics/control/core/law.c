@@ -10,6 +10,7 @@ static const double LOAD_FADE = 0.1;       /* time constant of a load that drive
 static const double AT_REST = 0.02;         /* slower, a joint stands [rad/s or m/s] */
 static const double HOLDS_ALONE = 0.5;      /* of the following error, that kp may leave of an estimate that is switched off */
 static const double KEEPS_PACE = 0.05;     /* of the velocity limit, that a joint lags behind whose error pulls at a load */
+static const double PACED = 0.05;          /* for so long: the error of one that swings, where it turns, is no load [s] */
 static const double GUIDED = 0.25;         /* share of the velocity limit that an arm moved by hand may have */
 static const double GUIDED_GAIN = 10.0;    /* of its braking, at least [1/s] */
 static const double GUIDED_DAMPING = 0.5;  /* [1/s] */
@@ -159,13 +160,21 @@ void rd_doubt_friction(rd_core *core, int j, double rate, double elapsed)
     }
 }
 
+/* Gain of the position error at a softness. A stop that stiffens a joint never makes one swing that its kv damps too little:
+ * loads that the model lacks would swing even more. */
+double rd_softened_kp(const rd_settings *s, int j, double soft)
+{
+    const double kv = soft * s->kv[j], kp = soft * soft * s->kp[j];
+    return soft > 1.0 ? fmin(kp, fmax(s->kp[j], 0.25 * kv * kv)) : kp;
+}
+
 /* Acceleration with which the position error pulls at a joint. It asks for no more speed than there is: v_d + (kp/kv) e
  * stays within the velocity limit. */
 static double pull_of(const rd_core *core, const rd_settings *s, int j, double soft)
 {
     const rd_motion *r = &core->reference;
     const double kv = soft * s->kv[j], most = s->velocity_limits[j], rate = r->velocity[j];
-    const double pull = soft * soft * s->kp[j] * (r->position[j] - core->state.position[j]);
+    const double pull = rd_softened_kp(s, j, soft) * (r->position[j] - core->state.position[j]);
     if (kv > 0.0) {
         return fmin(fmax(pull, fmin(0.0, kv * (-most - rate))), fmax(0.0, kv * (most - rate)));
     }
@@ -181,8 +190,14 @@ static double feedback_of(const rd_core *core, const rd_settings *s, int j)
 
 double rd_pull(const rd_core *core, const rd_settings *s, int j, double soft)
 {
-    const double lag = fabs(core->state.velocity[j] - core->reference.velocity[j]);
-    return lag < KEEPS_PACE * s->velocity_limits[j] ? core->disturbance[j] + pull_of(core, s, j, soft) : NAN;
+    return fabs(core->time - core->strayed[j]) > PACED ? core->disturbance[j] + pull_of(core, s, j, soft) : NAN;
+}
+
+void rd_watch_lag(rd_core *core, const rd_settings *s, int j)
+{
+    if (fabs(core->state.velocity[j] - core->reference.velocity[j]) >= KEEPS_PACE * s->velocity_limits[j]) {
+        core->strayed[j] = core->time;
+    }
 }
 
 void rd_carry_pull(rd_core *core, int j, double pull, double soft)

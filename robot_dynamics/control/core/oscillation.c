@@ -160,7 +160,7 @@ int rd_find_oscillation(rd_core *core, double share, double *measured, double *a
     const int known = core->trip.latched && core->trip.rule == RD_OSCILLATION; /* one joint has shown it */
     for (int j = 0; j < core->n; ++j) {
         rd_swing *swing = &core->swings[j];
-        const double soft = core->softness[j], kv = soft * s->kv[j], kp = soft * soft * s->kp[j];
+        const double soft = core->softness[j], kv = soft * s->kv[j], kp = rd_softened_kp(s, j, soft);
         const double floor = velocity_floor(s, j, share);
         const double away = machine->stray ? error[j] : core->reference.position[j] - core->state.position[j];
         const double slower = rate[j];
