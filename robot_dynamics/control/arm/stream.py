@@ -264,17 +264,18 @@ class JointStream:
         times, states = [time], [(here.position, here.velocity)]
         accelerations = []
         last = self._filter.latest + max(BEYOND * period, SHORTEST_BEYOND) + lag
-        known = None
+        known, ending = None, self._filter.last
+        assert ending is not None
         while time < last and (target := self._filter.smoothed(time - lag)) is not None:
             place = target.middle.position + target.way
             rate, bend = target.rate, target.second + 0.5 * step * target.third
-            room = np.inf
+            room = np.full(len(rate), np.inf)
             if time - lag > self._filter.latest:
                 # No target says that the motion gets faster still, or where it is then.
                 known = known or self._filter.smoothed(self._filter.latest) or target
                 rate = np.clip(rate, -np.abs(known.rate), np.abs(known.rate))
                 bend = np.where(bend * rate < 0.0, bend, 0.0)
-                left = self._filter.last.position - states[-1][0]
+                left = ending.position - states[-1][0]
                 room = np.where(left * (place - states[-1][0]) > 0.0, np.abs(left), 0.0)
             accelerations.append(_approach(*states[-1], place, rate, bend, room, step, limits))
             position, velocity = states[-1]

@@ -106,14 +106,16 @@ static double doubted(const rd_settings *s, int j)
 }
 
 /* A load that drives its joint away from the reference, farther than `least`, is none: somebody has pushed when it was
- * estimated, or what was carried is gone. It fades, so no protective stop runs away with it. */
+ * estimated, or what was carried is gone. It fades, the faster the joint goes away, so no protective stop runs away with
+ * it: that ends on the way to its place. */
 void rd_drop_driving_load(rd_core *core, double elapsed, const double *least)
 {
     for (int j = 0; elapsed > 0.0 && j < core->n; ++j) {
         const double error = core->reference.position[j] - core->state.position[j];
         double *z = &core->disturbance[j];
-        if (*z * error < 0.0 && *z * core->state.velocity[j] > 0.0 && fabs(error) > least[j]) {
-            core->undisturbed[j] = *z *= exp(-elapsed / LOAD_FADE);
+        const double speed = fabs(core->state.velocity[j]), near = core->trip.latched ? 0.25 * least[j] : least[j];
+        if (*z * error < 0.0 && *z * core->state.velocity[j] > 0.0 && fabs(error) > near) {
+            core->undisturbed[j] = *z *= exp(-elapsed * fmax(1.0 / LOAD_FADE, speed / least[j]));
         }
     }
 }
