@@ -452,6 +452,17 @@ def test_what_is_not_stable_or_no_impedance_is_refused():
         use(cartesian_damping=(1e4, 1e4))
     with pytest.raises(ParameterError, match=r"'nullspace_stiffness' is 100000: .*at most"):
         use(nullspace_stiffness=(1e5,), nullspace_projector="none", nullspace_damping=10.0)
+    weak = {
+        "cartesian_stiffness": (1745.0, 174.5),
+        "cartesian_damping": (5.0, 0.5),
+        "operational_space": True,
+    }
+    use(**weak)  # the posture is damped much more
+    with pytest.raises(
+        ParameterError, match=r"'cartesian_stiffness' is 1745, 174.5: with a state every 20 ms"
+    ):
+        loop.control.parameters = rd.ArmParameters(control_period=0.02, **MODE | weak)
+    use()
     loop.run(0.3)
     assert loop.trip is None
     for values, words in (

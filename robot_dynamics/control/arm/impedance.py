@@ -132,6 +132,7 @@ class ImpedanceParameters:
             for _, mass in found
             for critical in (2.0 * np.sqrt(stiffness * np.diag(mass)),)
         )
+        largest = largest[0], least_damped(*largest, stiffness, damping)
         mobility = np.max([np.diag(np.linalg.inv(mass)) for _, mass in found], axis=0)
         kp = stiffness * mobility
         kv = np.where(damping < 0.0, 2.0 * np.sqrt(kp), damping * mobility)
@@ -197,6 +198,18 @@ class TooFast(NamedTuple):
         if kv * latency >= 1.0:
             return TooFast(1.0 / (kv * latency), True)
         return TooFast(kv / (kp * latency) if kp > 0.0 else np.inf, False)
+
+
+def least_damped(kp: float, kv: float, stiffness: Array, damping: Array) -> float:
+    """``kv`` [1/s], or less where a direction that it does not damp has less damping for its stiffness.
+
+    Args:
+        kp, kv: the largest of all directions [1/s², 1/s].
+        stiffness, damping: of each direction; a negative damping is critical.
+    """
+    given = (stiffness > 0.0) & (damping > 0.0)
+    ratio = float(np.max(stiffness[given] / damping[given], initial=0.0))
+    return min(kv, kp / ratio) if ratio > kv else kv
 
 
 def rounded_down(values: Array) -> Array:

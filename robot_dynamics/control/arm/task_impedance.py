@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from robot_dynamics.control.arm.impedance import TooFast, at_most, fastest, poses
+from robot_dynamics.control.arm.impedance import TooFast, at_most, fastest, least_damped, poses
 from robot_dynamics.control.arm.inverse_dynamics import EffortModel
 from robot_dynamics.control.core.library import doubles, ffi
 from robot_dynamics.control.core.sources import enumerators
@@ -247,7 +247,8 @@ class TaskImpedanceParameters:
         self, chain: KinematicChain, arm: EffortModel, links: CompiledDynamics
     ) -> tuple[float, float]:
         """Gains on accelerations, [1/s²] and [1/s], as fast as the impedance at any pose."""
-        return fastest(self._systems(chain, arm, links, *self._springs, 1.0))
+        kp, kv = fastest(self._systems(chain, arm, links, *self._springs, 1.0))
+        return kp, least_damped(kp, kv, *self._springs)
 
     @property
     def _regularization(self) -> tuple[float, float]:
@@ -347,7 +348,8 @@ class TaskImpedanceParameters:
         stable = given.copy()
         for chosen in (np.arange(6) < 3, np.arange(6) >= 3, np.ones(6, dtype=bool)):
             stiffness, damping = np.where(chosen | (stable < 0.0), stable, 0.0)
-            gains = fastest(self._systems(chain, arm, links, stiffness, damping, 0.0))
+            kp, kv = fastest(self._systems(chain, arm, links, stiffness, damping, 0.0))
+            gains = kp, least_damped(kp, kv, stiffness, damping)
             too_fast = TooFast.of(gains, bool((damping[chosen] < 0.0).any()), period, delay)
             if too_fast.share < 1.0:
                 row = stable[int(too_fast.damping)]

@@ -446,6 +446,7 @@ double rd_guided_stiffness(rd_core *core, const rd_settings *settings, int joint
 double rd_pull(const rd_core *core, const rd_settings *settings, int joint, double softness);
 void rd_carry_pull(rd_core *core, int joint, double pull, double softness);
 double rd_softened_kp(const rd_settings *settings, int joint, double softness);
+void rd_keep_pull(rd_core *core); /* of joints that a load takes away although they are stiffened: a new place would lose it */
 void rd_watch_lag(rd_core *core, const rd_settings *settings, int joint);
 double rd_known_ratio(const rd_core *core, int joint); /* of a joint's inertia to its model's where a stop knows it is less, else 1 */
 /* Whether a protective stop had raised gains, those of the settings before; what they bore is carried. */

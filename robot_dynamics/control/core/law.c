@@ -106,16 +106,18 @@ static double doubted(const rd_settings *s, int j)
 }
 
 /* A load that drives its joint away from the reference, farther than `least`, is none: somebody has pushed when it was
- * estimated, or what was carried is gone. It fades, the faster the joint goes away, so no protective stop runs away with
- * it: that ends on the way to its place. */
+ * estimated, or what was carried is gone. It fades, and in a stop the faster, the faster a joint goes away whose speed
+ * grows: one that only swings past its place gets slower. */
 void rd_drop_driving_load(rd_core *core, double elapsed, const double *least)
 {
     for (int j = 0; elapsed > 0.0 && j < core->n; ++j) {
         const double error = core->reference.position[j] - core->state.position[j];
         double *z = &core->disturbance[j];
-        const double speed = fabs(core->state.velocity[j]), near = core->trip.latched ? 0.25 * least[j] : least[j];
+        const double ahead = copysign(1.0, *z) * (core->state.velocity[j] - core->reference.velocity[j]);
+        const int faster = core->trip.latched && !core->settings->platform && ahead > core->led[j];
+        const double near = faster ? 0.25 * least[j] : least[j];
         if (*z * error < 0.0 && *z * core->state.velocity[j] > 0.0 && fabs(error) > near) {
-            core->undisturbed[j] = *z *= exp(-elapsed * fmax(1.0 / LOAD_FADE, speed / least[j]));
+            core->undisturbed[j] = *z *= exp(-elapsed * fmax(1.0 / LOAD_FADE, faster ? ahead / least[j] : 0.0));
         }
     }
 }
@@ -206,6 +208,18 @@ void rd_carry_pull(rd_core *core, int j, double pull, double soft)
 {
     if (isfinite(pull)) {
         core->disturbance[j] = core->undisturbed[j] = pull - pull_of(core, core->settings, j, soft);
+    }
+}
+
+void rd_keep_pull(rd_core *core)
+{
+    const rd_settings *s = core->settings;
+    for (int j = 0; !s->platform && j < core->n; ++j) {
+        const double error = core->reference.position[j] - core->state.position[j];
+        const double faster = core->state.velocity[j] - core->reference.velocity[j];
+        if (core->softness[j] > 1.0 && error * faster < 0.0) {
+            core->undisturbed[j] = core->disturbance[j] += pull_of(core, s, j, core->softness[j]);
+        }
     }
 }
 

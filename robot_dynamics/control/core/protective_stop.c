@@ -44,6 +44,7 @@ void rd_begin_protective_stop(rd_core *core, int rule)
         rd_stop_along(core, RD_STOP_EMERGENCY);
         core->knows_inertia = core->has_sent = 0;
     } else {
+        rd_keep_pull(core);
         rd_capture(core, RD_STOP_EMERGENCY);
     }
     if (again) {

@@ -1,5 +1,4 @@
-/* Symmetric matrices of the six directions of a frame: eigenvectors that follow those of the last cycle, and Cholesky's
- * factors. */
+/* Symmetric matrices of the six directions of a frame: eigenvectors that follow those of the last cycle. */
 #ifndef RD_SIX_H
 #define RD_SIX_H
 
@@ -13,19 +12,10 @@ static const double NEGLIGIBLE = 1e-26; /* square of what is left beside the dia
 static const double SLIGHT = 1e-2;        /* angle between old and new eigenvectors from which on these are not close */
 static const double ORTHONORMAL = 1e-13;
 
-static inline double dot(const double *a, const double *b, int n)
-{
-    double sum = 0.0;
-    for (int j = 0; j < n; ++j) {
-        sum += a[j] * b[j];
-    }
-    return sum;
-}
-
 /* A matrix of six rows, each a vector of the processor, which the last two numbers pad. */
 typedef rd_row rd_six[AXES];
 
-static inline void multiply(const rd_six x, const rd_six y, rd_six out)
+static void multiply(const rd_six x, const rd_six y, rd_six out)
 {
     for (int i = 0; i < AXES; ++i) {
         rd_row sum = x[i][0] * y[0];
@@ -36,7 +26,7 @@ static inline void multiply(const rd_six x, const rd_six y, rd_six out)
     }
 }
 
-static inline void transpose(const rd_six x, rd_six out)
+static void transpose(const rd_six x, rd_six out)
 {
     for (int j = 0; j < AXES; ++j) {
         out[j] = (rd_row){x[0][j], x[1][j], x[2][j], x[3][j], x[4][j], x[5][j]};
@@ -44,7 +34,7 @@ static inline void transpose(const rd_six x, rd_six out)
 }
 
 /* Two rows turned by the angle with this cosine and sine. */
-static inline void turn_pair(rd_row *p, rd_row *q, double c, double s)
+static void turn_pair(rd_row *p, rd_row *q, double c, double s)
 {
     const rd_row x = *p, y = *q;
     *p = c * x - s * y;
@@ -52,7 +42,7 @@ static inline void turn_pair(rd_row *p, rd_row *q, double c, double s)
 }
 
 /* The rotation that makes b[p][q] of a symmetric matrix zero, there and in the eigenvectors. */
-static inline void rotate(rd_six b, rd_six v, int p, int q)
+static void rotate(rd_six b, rd_six v, int p, int q)
 {
     const double beside = b[p][q], apart = b[q][q] - b[p][p];
     if (beside * beside <= NEGLIGIBLE * fabs(b[p][p] * b[q][q])) {
@@ -73,7 +63,7 @@ static inline void rotate(rd_six b, rd_six v, int p, int q)
 }
 
 /* Squares beside the diagonal, as a share of those on it. */
-static inline double beside_diagonal(const rd_six b)
+static double beside_diagonal(const rd_six b)
 {
     double beside = 0.0, on = 0.0;
     for (int p = 0; p < AXES; ++p) {
@@ -86,7 +76,7 @@ static inline double beside_diagonal(const rd_six b)
 }
 
 /* Eigenvalues of a symmetric matrix by Jacobi's rotations, which begin with nearly orthonormal rows v. */
-static inline void rotate_all(const rd_six a, rd_six v, double values[AXES])
+static void rotate_all(const rd_six a, rd_six v, double values[AXES])
 {
     rd_six b, w, turned;
     transpose(v, turned);
@@ -114,7 +104,7 @@ static inline void rotate_all(const rd_six a, rd_six v, double values[AXES])
 
 /* The step f that takes eigenvectors v to v + f v, from what their products with each other lack of unity and their
  * products by the matrix. Whether all of them are close enough for it to converge. */
-static inline int find_step(const rd_six lack, const rd_six products, rd_six f)
+static int find_step(const rd_six lack, const rd_six products, rd_six f)
 {
     for (int i = 0; i < AXES; ++i) {
         f[i][i] = 0.5 * lack[i][i];
@@ -138,7 +128,7 @@ static inline int find_step(const rd_six lack, const rd_six products, rd_six f)
 /* Eigenvalues of a symmetric matrix, beginning with the eigenvectors (rows of v) of the last cycle: steps of second order
  * (Ogita and Aishima, "Iterative refinement for symmetric eigenvalue decomposition", Japan J. Indust. Appl. Math. 35,
  * 2018) where these are close, else rotations. */
-static inline void find_eigen(const rd_six a, rd_six v, double values[AXES])
+static void find_eigen(const rd_six a, rd_six v, double values[AXES])
 {
     rd_six lack, products, w, turned, step;
     for (int k = 0; k < REFINED; ++k) {
@@ -170,7 +160,7 @@ static inline void find_eigen(const rd_six a, rd_six v, double values[AXES])
 }
 
 /* A function of the matrix with these eigenvectors and values, between two scalings, times x. */
-static inline void apply_scaled(const rd_six v, const double values[AXES], const double scale[AXES], const double x[AXES],
+static void apply_scaled(const rd_six v, const double values[AXES], const double scale[AXES], const double x[AXES],
                          double out[AXES])
 {
     rd_row scaled = {0.0}, sum = {0.0};
@@ -187,46 +177,6 @@ static inline void apply_scaled(const rd_six v, const double values[AXES], const
     for (int k = 0; k < AXES; ++k) {
         out[k] = scale[k] * sum[k];
     }
-}
-
-/* The lower Cholesky factor of a matrix (n, n) in its place, with the reciprocals of its diagonal; whether the matrix is
- * positive definite. */
-static inline int factor(double *m, int n)
-{
-    for (int i = 0; i < n; ++i) {
-        for (int j = 0; j <= i; ++j) {
-            const double left = m[i * n + j] - dot(m + i * n, m + j * n, j);
-            if (i == j && !(left > 0.0)) {
-                return 0;
-            }
-            m[i * n + j] = i == j ? 1.0 / sqrt(left) : left * m[j * n + j];
-        }
-    }
-    return 1;
-}
-
-/* L^-1 x */
-static inline void solve_lower(const double *l, int n, const double *x, double *out)
-{
-    for (int i = 0; i < n; ++i) {
-        out[i] = (x[i] - dot(l + i * n, out, i)) * l[i * n + i];
-    }
-}
-
-/* The solution of m x = b in the place of b, where m is symmetric and positive definite, which is then its factor. */
-static inline int solve_positive(double *m, int n, double *b)
-{
-    if (!factor(m, n)) {
-        return 0;
-    }
-    solve_lower(m, n, b, b);
-    for (int i = n - 1; i >= 0; --i) {
-        for (int k = i + 1; k < n; ++k) {
-            b[i] -= m[k * n + i] * b[k];
-        }
-        b[i] *= m[i * n + i];
-    }
-    return 1;
 }
 
 #endif

@@ -247,6 +247,7 @@ void rd_stop_along(rd_core *core, int kind)
         }
     }
     if (is_astray(core, core->reference.position)) {
+        rd_keep_pull(core);
         rd_stop_straight(core, kind);
     } else if (at_rest) {
         core->waits = 0;
@@ -286,6 +287,7 @@ void rd_advance_stop(rd_core *core, double time)
         stop->kind >= RD_STOP_EMERGENCY ? core->settings->stop_deceleration : core->settings->hold_deceleration;
     sample_path(core, where, &core->reference);
     if (!core->blind.active && is_astray(core, core->reference.position)) {
+        rd_keep_pull(core);
         straight_from_measured(core);
     }
     choose_change(core);

@@ -16,6 +16,7 @@
  * efforts stay bounded and continuous there, and N leaves the posture what the frame cannot do. A regularization does so
  * instead where it is given, in the units of the frame as they are: it takes from Lambda everywhere, and is no limit. */
 #include "measured.h"
+#include "cholesky.h"
 #include "six.h"
 
 #include <math.h>

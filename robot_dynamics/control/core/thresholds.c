@@ -1,6 +1,6 @@
 /* Thresholds of supervision that are derived from the model of an arm. */
+#include "cholesky.h"
 #include "measured.h"
-#include "six.h"
 
 #include <stdio.h>
 #include <stdlib.h>
