@@ -357,14 +357,13 @@ def test_a_stream_towards_an_end_stop_leaves_room_for_what_the_legs_lag_behind()
 def test_states_that_become_far_too_rare_do_not_feed_a_light_joint():
     """After three states of 20 ms instead of 2 the last joint of a PUMA in its impedance had 28 rad/s."""
     rig = ArmRig("puma560", mode="joint_impedance")
-    rig.run(0.1)
-    rig.go(-0.03 * np.ones(6), 1.0)
-    rig.run(0.5)
+    rig.run(0.3)
+    rig.plant.reset(rig.plant.position, 0.06 * np.ones(6))
     for _ in range(28):
         rig.cycle()
         rig.plant.advance(9 * rig.period, rig.command.effort)
         rig.time += 9 * rig.period
-        assert (np.abs(rig.plant.velocity) < 0.12 * rig.speeds).all()
+        assert (np.abs(rig.plant.velocity) < 0.5 * rig.speeds).all()
 
 
 @pytest.mark.parametrize("late", [0.07, 0.09])

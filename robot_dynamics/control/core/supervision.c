@@ -18,6 +18,8 @@ static const double DEPARTED = 2.0, AT_ONCE = 0.1;
 static const double CONFIRMED = 0.5;
 /* Share of the accelerating efforts that a following error leaves room for: 1.5 * 0.25, as for the weight. */
 static const double HEAVIER = 0.375;
+/* Gains that periods lower to less than this share count for the effort of the same state. */
+static const double FALLEN = 0.5;
 /* Least share of kv that an oscillation leaves. */
 static const double SOFTEST = 1.0 / 4096.0;
 
@@ -306,6 +308,7 @@ static int watch_contact(rd_core *core, const rd_rules *rules)
 int rd_supervise(rd_core *core)
 {
     const rd_rules *rules = core->settings->rules;
+    const double share = core->pace.share;
     rd_watch_motion(core);
     if (!rules) {
         return 0;
@@ -317,7 +320,7 @@ int rd_supervise(rd_core *core)
         || watch_speed(core, rules) || watch_beginning(core, rules)
         || watch_contact(core, rules) || watch_following(core, rules);
     rd_soften(core);
-    return stops;
+    return stops || core->pace.share < FALLEN * share;
 }
 
 void rd_supervision_restart(rd_core *core)
