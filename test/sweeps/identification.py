@@ -18,7 +18,7 @@ from pathlib import Path
 
 import numpy as np
 import yaml
-from simulated_arms import STICTION, Conditions, arm, link_efforts, log_of, motion
+from simulated_arms import STICTION, Conditions, arm, built_up, link_efforts, log_of, motion
 
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.identification.description import identified_urdf
@@ -50,7 +50,11 @@ def written_efforts(folder: Path, chain, q, qd, qdd):
         size = size + drop * np.exp(-np.abs(qd) / drives["stribeck_velocity"])
     size = size + drives.get("friction_offset", 0.0) * sign
     size = size + drives.get("load_friction", 0.0) * np.abs(links)
-    return links + drives["rotor_inertia"] * qdd + drives["damping"] * qd + size * sign
+    dry = size * sign
+    if "presliding_friction" in drives:
+        built = np.abs(sign) * built_up(q, drives["presliding_travel"]) - sign
+        dry = dry + drives["presliding_friction"] * built
+    return links + drives["rotor_inertia"] * qdd + drives["damping"] * qd + dry
 
 
 def try_robot(index: int, seed: int, load: bool) -> dict:
@@ -59,7 +63,7 @@ def try_robot(index: int, seed: int, load: bool) -> dict:
     robot, conditions = arm(draw, index, load), Conditions.drawn(draw)
     log = log_of(robot, conditions, draw)
     row = {"name": robot.described.name, "conditions": conditions, "far": 0, "base": 0, "negative": 0}
-    row["load"] = bool(robot.friction.load.any())
+    row["load"], row["builds"] = bool(robot.friction.load.any()), bool(robot.friction.builds.any())
     begin = clock.perf_counter()
     try:
         found = identify(robot.described, [log])
@@ -172,7 +176,8 @@ def base_truth(found, robot) -> dict[str, float]:
     truth = base.grouping @ robot.parameters()
     plain = (found.law.stribeck_velocity == 0.0) & (found.law.presliding_travel == 0.0)
     count = len(plain)
-    curved = (robot.friction.static != robot.friction.coulomb) | robot.friction.load.astype(bool)
+    law = robot.friction
+    curved = (law.static != law.coulomb) | law.load.astype(bool) | law.builds.astype(bool)
     result = {}
     for column, value in zip(base.columns, truth, strict=True):
         joint = (column - len(names)) % count
@@ -207,6 +212,7 @@ def main() -> int:
         head = (
             f"{index:4d} {row['name']:<12} {c.rate:5.0f} Hz {1e3 * c.delay:5.1f} ms {c.encoder_step:.0e} rad"
             f" {100 * c.noise:4.1f} % span {c.span:.2f} {'load' if row['load'] else '    '}"
+            f" {'builds' if row['builds'] else '      '}"
         )
         if "refused" in row:
             print(head, "REFUSED", row["refused"], flush=True)

@@ -42,14 +42,27 @@ class Friction:
     stribeck: np.ndarray
     asymmetry: np.ndarray
     load: np.ndarray
+    builds: np.ndarray
+    travel: np.ndarray
 
-    def efforts(self, qd, qdd, load):
-        """(N, n) from velocities, accelerations and efforts of the links."""
+    def efforts(self, q, qd, qdd, load):
+        """(N, n) from positions one after the other, velocities, accelerations and efforts of the links."""
         slow = np.clip(qd / STICTION, -1.0, 1.0)
         sign = 0.5 * slow * (3.0 - slow**2)
         size = self.coulomb + (self.static - self.coulomb) * np.exp(-np.abs(qd) / self.stribeck)
         size = size + self.asymmetry * sign + self.load * np.abs(load)
-        return self.rotor * qdd + self.damping * qd + size * sign
+        built = self.builds * (np.abs(sign) * built_up(q, self.travel) - sign)
+        return self.rotor * qdd + self.damping * qd + size * sign + built
+
+
+def built_up(q, travel):
+    """(N, n) states of Dahl's friction along positions, zero at first."""
+    result = np.zeros_like(q)
+    for k in range(1, len(q)):
+        way = q[k] - q[k - 1]
+        fade = np.exp(-np.abs(way) / travel)
+        result[k] = np.sign(way) + (result[k - 1] - np.sign(way)) * fade
+    return result
 
 
 @dataclass(frozen=True)
@@ -65,14 +78,14 @@ class Arm:
     def parameters(self) -> np.ndarray:
         """(10 k + 8 n,) true parameters in the order of the regressor."""
         law = self.friction
-        dry = (law.coulomb, law.static, law.asymmetry, np.zeros_like(law.load), law.load)
+        dry = (law.coulomb, law.static, law.asymmetry, law.builds, law.load)
         drives = [law.rotor, law.damping, *dry, self.offset]
         return np.concatenate([inertial.chain_parameters(self.true), *drives])
 
     def efforts(self, q, qd, qdd) -> np.ndarray:
         """(N, n) that the motion takes, without the sensors' offsets."""
         links = link_efforts(identified_urdf(self.source, self.true), self.true, q, qd, qdd)
-        return links + self.friction.efforts(qd, qdd, links)
+        return links + self.friction.efforts(q, qd, qdd, links)
 
 
 def link_efforts(urdf: bytes, chain, q, qd, qdd) -> np.ndarray:
@@ -130,6 +143,8 @@ def arm(draw: np.random.Generator, index: int, load: bool = True) -> Arm:
     coulomb = weight * draw.uniform(0.02, 0.12, n)
     curved = draw.random(n) < 0.3
     static = np.where(curved, coulomb * draw.uniform(0.3, 1.8, n), coulomb)
+    own = np.random.default_rng(index)
+    builds = np.minimum(coulomb, static) * own.uniform(0.0, 0.9, n) * (own.random(n) < 0.7)
     friction = Friction(
         rotor=inertia * draw.uniform(0.1, 1.0, n),
         damping=weight * draw.uniform(0.0, 0.1, n),
@@ -138,6 +153,8 @@ def arm(draw: np.random.Generator, index: int, load: bool = True) -> Arm:
         stribeck=np.where(curved, draw.uniform(0.04, 0.4, n), 0.1),
         asymmetry=np.zeros(n),
         load=draw.uniform(0.0, 0.1, n) * load * (draw.random() < 0.5),
+        builds=builds * (own.random() < 0.4),
+        travel=np.exp(own.uniform(np.log(0.001), np.log(0.02), n)),
     )
     offset = weight * draw.uniform(-0.03, 0.03, n) * (draw.random() < 0.5)
     return Arm(source, chain, true, friction, offset)
