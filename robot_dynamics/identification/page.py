@@ -26,6 +26,8 @@ SMALL_RANGE = 0.5
 POOR = 0.3
 """Relative error of a joint's efforts from which the drawing shows it red."""
 _DOTS = 4000
+_ROUNDING = 1e-9
+"""Share of its standard deviation below which a described base parameter is what sums left of zero."""
 
 _UNITS = {
     "rotor_inertia": "rotor inertia [kg·m²]",
@@ -282,7 +284,7 @@ def _base(found: Identification) -> dict[str, Any]:
     rows = [
         [
             entry.name,
-            f"{entry.prior:.4g}",
+            f"{entry.prior if abs(entry.prior) > _ROUNDING * entry.deviation else 0.0:.4g}",
             f"{entry.least_squares:.4g} ± {1.96 * entry.deviation:.2g}",
             f"{entry.result:.4g}",
         ]

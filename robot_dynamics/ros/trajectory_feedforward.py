@@ -115,13 +115,7 @@ class TrajectoryFeedforward(LifecycleNode):
             self._lifecycle.start_once()
 
     def _take(self, model: ArmModel) -> None:
-        driven = self._drives(model)
-        if driven.drives.friction.presliding_friction.any():
-            self.get_logger().info(
-                "presliding_friction is not counted: efforts have the friction of a joint that has travelled"
-                " far since it reversed"
-            )
-        self._feeder.use(Feedforward(model.chain, driven, self._feeder.settings))
+        self._feeder.use(Feedforward(model.chain, self._drives(model), self._feeder.settings))
         if self._relay is not None:
             self._relay.serve()
 

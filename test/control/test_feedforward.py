@@ -7,6 +7,7 @@ import pytest
 from arms import GRAVITY, LENGTH, MASS, Pendulum, pendulum_chain, two_joint_chain
 from scipy.interpolate import BPoly
 
+import robot_dynamics as rd
 from robot_dynamics.control.arm.feedforward import Feedforward
 from robot_dynamics.control.arm.feedforward_parameters import FeedforwardParameters
 from robot_dynamics.control.arm.path_rules import PathRules, TorqueCheckParameters
@@ -25,10 +26,10 @@ class Masses:
         return qdd * np.array([1.0, 0.1]) + np.array([0.0, 2.0])
 
 
-def feeder(**parameters):
-    made = Feedforward(
-        pendulum_chain(effort=parameters.pop("limit", np.inf)), Pendulum(), settings(**parameters)
-    )
+def feeder(drives=None, **parameters):
+    chain = pendulum_chain(effort=parameters.pop("limit", np.inf))
+    model = Pendulum() if drives is None else rd.ActuatedArm(Pendulum(), chain, drives)
+    made = Feedforward(chain, model, settings(**parameters))
     made.observe(np.array([0.4]))
     return made
 
@@ -244,10 +245,14 @@ def as_the_controller_does(planned, time):
     return float(path(time)), float(np.interp(time, times, efforts[:, 0]))
 
 
+BUILDS_UP = rd.ActuatorParameters(friction=(2.0,), presliding_friction=(1.2,), presliding_travel=(0.05,))
+
+
+@pytest.mark.parametrize("drives", [None, BUILDS_UP], ids=["no friction", "friction that builds up"])
 @pytest.mark.parametrize("departs", [None, 0.9], ids=["at once", "with a stamp"])
-def test_until_a_plan_departs_its_points_are_those_of_what_it_replaces(departs):
+def test_until_a_plan_departs_its_points_are_those_of_what_it_replaces(departs, drives):
     """So it does not matter when the controller takes it up."""
-    made = feeder(limit=40.0)
+    made = feeder(drives, limit=40.0)
     first = made.plan(*swing(1.4), None, 0.0)
     assert not made.accept(first, 0.0)
     plan_start = made.plan_start(departs, 0.5, allowance=0.1, delivery=0.2)
@@ -409,3 +414,32 @@ def test_a_load_that_efforts_cannot_carry_is_refused_and_the_efforts_stay():
     with pytest.raises(ParameterError, match=r"needs .* to hold the arm at rest here, but its limit is"):
         made.change_model(Loaded())
     np.testing.assert_allclose(made.effort(2.0), before, rtol=1e-12)
+
+
+def test_friction_that_builds_up_after_a_reversal_is_in_points_and_in_efforts_of_the_moment():
+    """Dahl's law in closed form along two quintics, there and back."""
+    made = feeder(BUILDS_UP, effort_error=(0.01,))
+    made.observe(np.array([0.4]), 0.0)
+    slid, largest = 0.0, 0.0
+    for begin, end, start in ((0.4, 0.9, 1.0), (0.9, 0.4, 3.0)):
+        made.effort(start - 0.5)
+        planned = made.plan(*swing(end), start, start - 0.5)
+        assert not made.accept(planned, start - 0.5)
+        way = np.sign(end - begin)
+        for share in np.linspace(0.0, 1.0, 400):
+            q, qd, qdd = (np.array([x]) for x in quintic(begin, end, share))
+            here = way + (slid - way) * np.exp(-abs(q - begin) / 0.05)
+            slow = np.clip(qd / 0.005, -1.0, 1.0)
+            along = 0.5 * slow * (3.0 - slow**2)
+            wanted = Pendulum().inverse_dynamics(q, qd, qdd) + 2.0 * along + 1.2 * (abs(along) * here - along)
+            largest = max(largest, abs(1.2 * (abs(along) * here - along)).max())
+            made.observe(q, start + share)
+            assert made.effort(start + share) == pytest.approx(wanted, abs=1e-9)
+            points = planned.samples
+            assert np.interp(start + share, points.times, points.efforts[:, 0]) == pytest.approx(
+                wanted[0], abs=0.011
+            )
+        slid = here[0]
+        made.observe(q, start + 1.5)
+        assert made.effort(start + 1.5) == pytest.approx(Pendulum().inverse_dynamics(q, 0.0 * q, 0.0 * q))
+    assert largest > 2.0 and slid < -0.99

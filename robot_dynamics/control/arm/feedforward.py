@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -17,7 +19,7 @@ from robot_dynamics.control.arm.laws import LawInput, PythonLaw
 from robot_dynamics.control.arm.measured import MeasuredJoints, Missed
 from robot_dynamics.control.arm.parameters import ArmParameters, arm_stops, position_limits
 from robot_dynamics.control.arm.path_rules import RETIME_OFF, PathRules, unit_of
-from robot_dynamics.control.arm.sampling import EffortSamples, sample_efforts
+from robot_dynamics.control.arm.sampling import BuiltUp, BuiltUpNow, EffortSamples, built_up, sample_efforts
 from robot_dynamics.control.arm.trajectory import ANY_PATH, Reference, Trajectory
 from robot_dynamics.control.protocol import Planned, late
 from robot_dynamics.control.waypoints import Waypoint, WaypointTable
@@ -57,17 +59,21 @@ class _Core(ArmController):
 
     ahead = 0.0
 
+    @cached_property
+    def _built(self) -> BuiltUpNow:
+        return BuiltUpNow()
+
     def _python_law(self) -> PythonLaw:
         return self._carry_or_follow
 
     def _carry_or_follow(self, model: EffortModel, given: LawInput) -> Array:
         time = given.time + self.ahead
         trajectory = self._plans.active(time)
-        effort = (
-            gravity_load(model, given.position)
-            if trajectory is None
-            else feedforward(model, trajectory.sample(time))
-        )
+        if trajectory is None:
+            effort = self._built.carried(gravity_load(model, given.position))
+        else:
+            reference = trajectory.sample(time)
+            effort = feedforward(model, reference) + self._built.efforts(model, reference)
         return effort if np.isfinite(effort).all() else np.zeros(len(effort))
 
     def _accelerations(self) -> Array:
@@ -336,18 +342,25 @@ class Feedforward:
         """
         path = self._core.plan(joint_names, waypoints, plan_start, rules).trajectory
         assert isinstance(path, Trajectory)
-        samples = self._samples(path, rules.torque.retime != RETIME_OFF, plan_start.dynamics)
-        return self._within_limits(path, samples, plan_start)
+        return self._sampled(path, rules.torque.retime != RETIME_OFF, plan_start)
 
-    def _samples(self, path: Trajectory, steps: bool, dynamics: EffortModel) -> EffortSamples:
+    def _sampled(self, path: Trajectory, steps: bool, plan_start: PathStart) -> Plan:
+        """The plan of a path, with points of which the efforts are within the limits."""
+        last = self._last[0].built if self._last[0] is not None else None
+        built = built_up(plan_start.dynamics, path.spline, plan_start.origin.velocity, last)
+        samples = self._samples(path, steps, plan_start.dynamics, built)
+        return replace(self._within_limits(path, samples, plan_start, last), built=built)
+
+    def _samples(
+        self, path: Trajectory, steps: bool, dynamics: EffortModel, built: BuiltUp | None
+    ) -> EffortSamples:
         """The points of a path; of one whose efforts step from limit to limit with a larger error there."""
         tolerance = self._tolerance(path, dynamics)
         for factor in STEP_FACTORS if steps else ():
-            try:
-                return sample_efforts(path.spline, dynamics, factor * tolerance)
-            except TrajectoryError:
-                continue
-        return sample_efforts(path.spline, dynamics, (STEP_FACTORS[-1] if steps else 1.0) * tolerance)
+            with suppress(TrajectoryError):
+                return sample_efforts(path.spline, dynamics, factor * tolerance, built=built)
+        tolerance = (STEP_FACTORS[-1] if steps else 1.0) * tolerance
+        return sample_efforts(path.spline, dynamics, tolerance, built=built)
 
     def accept(self, plan: Plan, now: float) -> str:
         """Follow a finished plan, or tell why it is void, or must be made again.
@@ -398,8 +411,7 @@ class Feedforward:
         braking = self._deceleration if deceleration is None else deceleration
         path = Trajectory(stop_spline(self._core.reference, leaves.now, braking, leaves.dynamics, limits))
         self.epoch += 1
-        samples = self._samples(path, True, leaves.dynamics)
-        plan = self._within_limits(path, samples, replace(leaves, epoch=self.epoch))
+        plan = self._sampled(path, True, replace(leaves, epoch=self.epoch))
         return None if self.accept(plan, now) else plan
 
     def drop_plan(self, plan: Plan) -> bool:
@@ -473,13 +485,15 @@ class Feedforward:
             scale = np.where(np.isfinite(scale), scale, largest)
         return np.asarray(self.parameters.effort_error_share * scale)
 
-    def _within_limits(self, path: Trajectory, samples: EffortSamples, plan_start: PathStart) -> Plan:
+    def _within_limits(
+        self, path: Trajectory, samples: EffortSamples, plan_start: PathStart, last: BuiltUp | None
+    ) -> Plan:
         limits = self.effort_limits
         cut = np.clip(samples.efforts, -limits, limits)
         names = self.chain.joint_names
         beyond = tuple(names[j] for j in np.flatnonzero((cut != samples.efforts).any(axis=0)))
         limited = replace(samples, efforts=cut)
-        lead = sample_lead(plan_start.lead, plan_start.dynamics, limits)
+        lead = sample_lead(plan_start.lead, plan_start.dynamics, limits, last)
         return Plan(
             *(path, plan_start.epoch, limited, beyond, plan_start.moving),
             *(plan_start.revision, plan_start.delivery, lead, plan_start.dynamics),

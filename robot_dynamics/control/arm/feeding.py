@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from robot_dynamics.control.arm.inverse_dynamics import EffortModel
-from robot_dynamics.control.arm.sampling import SHORTEST_INTERVAL, EffortSamples, PathPoints
+from robot_dynamics.control.arm.sampling import SHORTEST_INTERVAL, BuiltUp, EffortSamples, PathPoints
 from robot_dynamics.control.arm.trajectory import Reference, Trajectory
 from robot_dynamics.control.protocol import Planned, PlanStart
 from robot_dynamics.spatial import Array
@@ -65,6 +65,7 @@ class Plan(Planned[Reference]):
         delivery: how long before its start it must be ready [s].
         lead: the points that lead to the path's first one.
         dynamics: of its plan start.
+        built: friction that builds up along the path, which is in the efforts.
     """
 
     trajectory: Trajectory
@@ -75,6 +76,7 @@ class Plan(Planned[Reference]):
     delivery: float
     lead: PathPoints
     dynamics: EffortModel
+    built: BuiltUp | None = None
 
 
 def lead_times(now: float, departs: float, points: Array) -> Array:
@@ -92,12 +94,21 @@ def lead_times(now: float, departs: float, points: Array) -> Array:
     return np.asarray(times[np.concatenate(([True], np.diff(times) >= SHORTEST_INTERVAL))])
 
 
-def sample_lead(lead: Lead, dynamics: EffortModel, limits: Array) -> PathPoints:
-    """The points of ``lead`` with the efforts that drive it, within ``limits`` (n,) [N·m or N]."""
+def sample_lead(lead: Lead, dynamics: EffortModel, limits: Array, built: BuiltUp | None = None) -> PathPoints:
+    """The points of ``lead`` with the efforts that drive it, within ``limits`` (n,) [N·m or N].
+
+    Args:
+        lead: times and references.
+        dynamics: gives the efforts.
+        limits: (n,) of these.
+        built: friction that builds up along what is followed, beside the efforts of ``dynamics``.
+    """
     dof = len(limits)
     rows = [
         np.array([getattr(reference, name) for reference in lead.references]).reshape(-1, dof)
         for name in ("position", "velocity", "acceleration")
     ]
     efforts = dynamics.inverse_dynamics(*rows) if len(lead.times) else np.zeros((0, dof))
+    if built is not None and len(lead.times):
+        efforts = efforts + built.efforts(lead.times, rows[1])
     return PathPoints(lead.times, rows[0], rows[1], rows[2], np.clip(efforts, -limits, limits))

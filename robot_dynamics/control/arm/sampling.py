@@ -12,8 +12,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from robot_dynamics.control.arm.actuators import ActuatedArm
 from robot_dynamics.control.arm.inverse_dynamics import EffortModel
+from robot_dynamics.control.arm.trajectory import Reference
 from robot_dynamics.control.spline import QuinticSpline
+from robot_dynamics.dynamics.friction import DriveFriction
 from robot_dynamics.errors import TrajectoryError
 from robot_dynamics.spatial import Array
 
@@ -59,11 +62,89 @@ class EffortSamples(PathPoints):
     error: Array
 
 
+class BuiltUp:
+    """Friction that builds up along a path after reversals, beside the efforts of the model.
+
+    Args:
+        spline: the path.
+        law: of the joints' friction.
+        slid: (n,) states of presliding where the path begins.
+    """
+
+    def __init__(self, spline: QuinticSpline, law: DriveFriction, slid: Array) -> None:
+        self._spline, self._law = spline, law
+        # Between these times no joint reverses.
+        self._times = _first_points(spline)
+        self._positions = spline.at(self._times)[0]
+        states = [slid]
+        for travel in np.diff(self._positions, axis=0):
+            states.append(law.slid_after(states[-1], travel))
+        self._states = np.array(states)
+
+    def slid(self, times: Array) -> Array:
+        """(N, n) states of presliding at ``times`` (N,) [s]; before and after the path those of its ends."""
+        times = np.clip(times, self._times[0], self._times[-1])
+        index = np.searchsorted(self._times, times, side="right") - 1
+        travel = self._spline.at(times)[0] - self._positions[index]
+        return np.asarray(self._law.slid_after(self._states[index], travel))
+
+    def efforts(self, times: Array, velocities: Array) -> Array:
+        """(N, n) [N·m or N] at ``times`` (N,) with ``velocities`` (N, n)."""
+        return np.asarray(self._law.presliding(velocities, self.slid(times)))
+
+
+class BuiltUpNow:
+    """Friction that builds up along the references of one cycle after the other."""
+
+    def __init__(self) -> None:
+        self._slid: Array | float = 0.0
+        self._at: Array | None = None
+
+    def carried(self, effort: Array) -> Array:
+        """The ``effort`` without a reference; how far the arm moves until there is one again is no travel."""
+        self._at = None
+        return effort
+
+    def efforts(self, dynamics: EffortModel, reference: Reference) -> Array | float:
+        """(n,) beside those of ``dynamics`` [N·m or N]; zero where the drives have no such friction."""
+        law = _presliding_law(dynamics)
+        if law is None:
+            return 0.0
+        if self._at is not None:
+            self._slid = law.slid_after(self._slid, reference.position - self._at)
+        self._at = reference.position
+        return np.asarray(law.presliding(reference.velocity, self._slid))
+
+
+def built_up(
+    dynamics: EffortModel, spline: QuinticSpline, velocity: Array, last: BuiltUp | None
+) -> BuiltUp | None:
+    """Friction that builds up along a path; None where the drives of ``dynamics`` have none.
+
+    Args:
+        dynamics: gives the other efforts.
+        spline: the path.
+        velocity: (n,) where it begins, whose sign the states have if nothing was followed before.
+        last: that of the path before.
+    """
+    law = _presliding_law(dynamics)
+    if law is None:
+        return None
+    return BuiltUp(spline, law, np.sign(velocity) if last is None else last.slid(spline.times[:1])[0])
+
+
+def _presliding_law(dynamics: EffortModel) -> DriveFriction | None:
+    if isinstance(dynamics, ActuatedArm) and dynamics.drives.friction.presliding_friction.any():
+        return dynamics.drives.friction
+    return None
+
+
 def sample_efforts(
     spline: QuinticSpline,
     dynamics: EffortModel,
     tolerance: Array,
     most_points: int = MOST_POINTS,
+    built: BuiltUp | None = None,
 ) -> EffortSamples:
     """Choose points on ``spline`` between which the efforts are straight within ``tolerance``.
 
@@ -77,6 +158,7 @@ def sample_efforts(
         dynamics: gives the efforts; called with batches (N, n).
         tolerance: (n,) largest error of every joint [N·m or N], positive.
         most_points: a path that needs more is refused.
+        built: friction beside the efforts of ``dynamics``.
 
     Raises:
         TrajectoryError: the tolerance cannot be kept; names the joint by its index and the error reached.
@@ -87,7 +169,7 @@ def sample_efforts(
     bound = np.zeros((len(times) - 1, len(tolerance)))
     while not settled.all():
         pending = np.flatnonzero(~settled)
-        bound[pending] = _interval_errors(spline, dynamics, times[pending], times[pending + 1])
+        bound[pending] = _interval_errors(spline, dynamics, built, times[pending], times[pending + 1])
         wide = pending[np.any(bound[pending] > tolerance, axis=1)]
         settled[:] = True
         if not len(wide):
@@ -100,6 +182,8 @@ def sample_efforts(
         bound = np.insert(bound, wide + 1, bound[wide], axis=0)
     positions, velocities, accelerations = spline.at(times)
     efforts = dynamics.inverse_dynamics(positions, velocities, accelerations)
+    if built is not None:
+        efforts = efforts + built.efforts(times, velocities)
     return EffortSamples(times, positions, velocities, accelerations, efforts, bound.max(axis=0))
 
 
@@ -139,13 +223,18 @@ def _roots_inside(ascending: Array) -> Array:
     return np.asarray(real[(real > 0.0) & (real < 1.0)])
 
 
-def _interval_errors(spline: QuinticSpline, dynamics: EffortModel, begin: Array, end: Array) -> Array:
+def _interval_errors(
+    spline: QuinticSpline, dynamics: EffortModel, built: BuiltUp | None, begin: Array, end: Array
+) -> Array:
     """(I, n) bound of what linear interpolation misses in each of the intervals (I,)."""
     share = np.linspace(0.0, 1.0, PROBES + 1)
     # The ends belong to this interval: just outside it another polynomial may begin.
     times = begin[:, None] + (end - begin)[:, None] * share
     state = spline.at(times.ravel())
-    effort = np.asarray(dynamics.inverse_dynamics(*state)).reshape(len(begin), PROBES + 1, -1)
+    effort = np.asarray(dynamics.inverse_dynamics(*state))
+    if built is not None:
+        effort = effort + built.efforts(times.ravel(), state[1])
+    effort = effort.reshape(len(begin), PROBES + 1, -1)
     chord = effort[:, :1] + share[:, None] * (effort[:, -1:] - effort[:, :1])
     between = np.abs(np.diff(effort, n=2, axis=1)).max(axis=1) / 8.0
     return np.asarray(np.abs(effort - chord).max(axis=1) + between)
