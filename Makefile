@@ -112,7 +112,7 @@ $(VENV)/bin/python:
 	  { rm -rf $(VENV); echo "cannot make an environment: install the package python3-venv"; exit 1; }
 
 $(VENV)/runtime.stamp: setup.py $(VENV)/bin/python
-	@echo "installing into $(VENV): ROS 2, MuJoCo and plots, from PyPI (about a minute)"
+	@echo "installing into $(VENV): ROS 2, MuJoCo and plots, from PyPI (one to five minutes)"
 	@command -v cc >/dev/null || command -v gcc >/dev/null || command -v clang >/dev/null || \
 	  { echo "no C compiler on the PATH: installing ziglang from PyPI"; $(PIP) install ziglang; }
 	@$(PIP) install -e '.[ros,simulation,plots,view,identification]'
