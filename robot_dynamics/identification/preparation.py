@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from robot_dynamics.dynamics.friction import direction
 from robot_dynamics.errors import LogError
 from robot_dynamics.identification import inertial
-from robot_dynamics.identification.base_parameters import structure
+from robot_dynamics.identification.base_parameters import RegroupedBase, structure
 from robot_dynamics.identification.friction import (
     SPEEDS,
     TRAVELS,
@@ -20,6 +20,7 @@ from robot_dynamics.identification.friction import (
     motor_values,
     slid_along,
 )
+from robot_dynamics.identification.friction_choice import chosen_law
 from robot_dynamics.identification.least_squares import robust_fit
 from robot_dynamics.identification.log_checks import (
     check_against_model,
@@ -36,6 +37,7 @@ from robot_dynamics.identification.signals import EDGE, MeasuredMotion, filtered
 from robot_dynamics.identification.timing import (
     MOST_CUTOFF,
     RATE_SHARE,
+    SIGNIFICANT,
     Delay,
     Treatment,
     coherent_cutoff,
@@ -44,6 +46,8 @@ from robot_dynamics.identification.timing import (
 from robot_dynamics.model.chain import KinematicChain
 from robot_dynamics.spatial import Array
 
+LEAST_BETTER = 0.05
+"""Share by which residuals must be smaller with a delay that knows friction that builds up."""
 _EDGES = 0.3
 """Greatest share of a run that the filter may cost."""
 
@@ -89,6 +93,12 @@ class _Segment:
         motors = replace(self.motion, qd=motor_values(self.motion.qd, coupling)).moving()
         moved = np.abs(np.linalg.inv(coupling).T) > 1e-12
         return np.asarray(moving & ~(~motors @ moved.T))
+
+    def building(self) -> Array:
+        """(N, n, b) columns of friction that builds up over each of TRAVELS, at the thinned times."""
+        drives = self.drives.part(self.motion.inner())
+        parts = [drives.placed(part) for part in drives.building[: len(TRAVELS)]]
+        return np.concatenate(parts, axis=2)
 
     def late_effort(self, delay: float) -> Array:
         """(N, n) efforts that a delay [s] brings to the thinned times."""
@@ -139,19 +149,47 @@ def prepared_runs(
             every = [segment for segments in parts for segment in segments]
     for segment in every:
         _check_signs(segment, chain, prior, options)
-    if options.delay is not None:
-        delay = Delay(options.delay, 0.0)
-    else:
-        delay = effort_delay(
-            [columns(segment) for segment in every],
+
+    def delayed(building: bool) -> Delay:
+        return effort_delay(
+            [
+                columns(s) if not building else np.concatenate([columns(s), s.building()], axis=2)
+                for s in every
+            ],
             [segment.late_effort for segment in every],
             [segment.counted() for segment in every],
             [(s.motion.steady() & s.motion.usable)[s.motion.inner()] for s in every],
             max(float(np.median(np.diff(log.time))) for log in logs),
         )
-    parts = _filtered(logs, chain, cutoff, options, delay.seconds)
-    runs = [_run(segments) for segments in parts]
+
+    def late(delay: Delay) -> list[Run]:
+        return [_run(parts) for parts in _filtered(logs, chain, cutoff, options, delay.seconds)]
+
+    delay = delayed(building=False) if options.delay is None else Delay(options.delay, 0.0)
+    runs = late(delay)
+    if options.delay is None:
+        # Friction that builds up after a reversal comes late, too: the law that is chosen tells which it is.
+        other = delayed(building=True)
+        if abs(other.seconds - delay.seconds) > SIGNIFICANT * max(other.deviation, delay.deviation):
+            again = late(other)
+            gravity = earth_or_none(options.compensates_gravity)
+            if _misfit(again, base, chain, gravity) < _misfit(runs, base, chain, gravity) - LEAST_BETTER:
+                runs, delay = again, other
     return runs, Treatment(cutoff, options.cutoff is not None, delay, tuple(_notes(logs, chain)))
+
+
+def _misfit(
+    runs: Sequence[Run], plain: RegroupedBase, chain: KinematicChain, gravity: tuple[float, float, float]
+) -> float:
+    """Mean logarithm of the joints' residuals by the law of friction that the runs ask for."""
+    law = chosen_law(runs, plain)
+    columns = list(structure(chain, gravity, law)[0].columns)
+    fit = robust_fit(
+        np.concatenate([run.regressor(law)[:, :, columns] for run in runs]),
+        np.concatenate([run.effort for run in runs]),
+        np.concatenate([run.counted for run in runs]),
+    )
+    return float(np.mean(np.log(np.maximum(np.mean(fit.residual**2, axis=0), 1e-300)))) / 2.0
 
 
 def _coupling(log: Log) -> Array:
