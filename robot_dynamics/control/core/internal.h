@@ -224,7 +224,7 @@ struct rd_core {
     rd_swing *swings;             /* (n) */
     double *softness;             /* (n) shares of kv in force, and their squares of kp */
     double *overcome;             /* (n) shares of the friction that the law compensates */
-    double *rubbed;               /* (n) friction that the law has compensated last [N m or N] */
+    double *rubbed, *shown_friction; /* (n) that the law has compensated last, and the most that joints have shown [N m or N] */
     double *slid, *slid_at, slid_time; /* (n) states of presliding, the reference then [rad or m], and when [s] */
     double *swung;                /* (n) what oscillations leave of them */
     double *strayed;              /* (n) when a joint has not kept pace with its reference last [s] */

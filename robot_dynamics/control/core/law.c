@@ -26,13 +26,19 @@ static const double TRUST = 1.0;           /* its return while the joint lags [1
 static const double GROWTH = 0.1;          /* of the velocity limit, by which friction that grows in a state may accelerate a joint */
 
 /* What a core compensates of a joint's friction. It grows from state to state by as much as the least inertia of the joint
- * stands: more than there is of it would throw a light joint before any feedback sees it move. */
+ * stands: more than there is of it would throw a light joint before any feedback sees it move. As much as a joint has shown
+ * to have is there at once, or a light one would stand still for a while after each reversal. */
 static double compensated(rd_core *core, const rd_settings *s, int j, double friction, double elapsed)
 {
     const double *inertia = s->rules ? s->rules->inertia : NULL, last = core->rubbed[j];
     const double step = inertia && elapsed > 0.0 ? GROWTH * s->velocity_limits[j] * inertia[j] / elapsed : INFINITY;
-    const double most = (last * friction > 0.0 ? fabs(last) : 0.0) + step, wanted = core->overcome[j] * friction;
-    const double given = copysign(fmin(fabs(wanted), most), wanted);
+    const double lead = copysign(1.0, last) * (core->state.velocity[j] - core->reference.velocity[j]);
+    double *shown = &core->shown_friction[j];
+    if (s == core->settings && elapsed > 0.0) {
+        *shown = lead > AHEAD * s->velocity_limits[j] ? 0.5 * *shown : fmax(*shown, fabs(last));
+    }
+    const double most = fmax(*shown, (last * friction > 0.0 ? fabs(last) : 0.0) + step);
+    const double wanted = core->overcome[j] * friction, given = copysign(fmin(fabs(wanted), most), wanted);
     if (s == core->settings) {
         core->rubbed[j] = given;
     }

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ARRAYS = 60 }; /* of n doubles in a core's store */
+enum { ARRAYS = 61 }; /* of n doubles in a core's store */
 
 _Static_assert(sizeof(rd_snapshot) % sizeof(uint64_t) == 0, "a snapshot is published word by word");
 
@@ -121,7 +121,7 @@ rd_core *rd_core_new(int n, const rd_settings *settings)
         &core->believed,
         &core->blind.position, &core->blind.velocity, &core->blind.acceleration,
         &core->disturbance, &core->undisturbed, &core->softness, &core->swung, &core->stiffened, &core->led, &core->strayed,
-        &core->overcome, &core->rubbed, &core->slid, &core->slid_at,
+        &core->overcome, &core->rubbed, &core->shown_friction, &core->slid, &core->slid_at,
         &core->supervision.place, &core->supervision.shaken, &core->supervision.stopped, &core->setpoints.position, &core->setpoints.velocity,
         &core->felt, &core->retreat.way, &core->rejoining.place, &core->rejoining.rate,
         &core->estimate.place, &core->estimate.velocity, &core->estimate.from, &core->measured, &core->acted,
