@@ -5,9 +5,9 @@ friction of 0 to 3 times the real one, gravity that is tilted by up to 10 degree
 streams, services, payloads, pushes, a leg that jams, gains, live limits, lost states. For every cycle: no leg
 is faster than MARGIN of its speed limit, none comes nearer to an end stop than GAP, and none moves on engaged
 brakes, on which a parked platform may rest on its stops. Excused are lost states and pushes, and a moment
-after each. With a wrong declaration a platform sags until that is estimated, and a leg that was jammed comes
-back to its place beside a stop: both
-may touch the stops, no faster than the platform settles; they yield a little.
+after each. With a wrong declaration a platform sags until that is estimated, with gains below SOFT it is
+farther from its reference than that is from a stop, and a leg that was jammed comes back to its place beside
+a stop: these may touch the stops, no faster than the platform settles; they yield a little.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ from robot_dynamics.model.chain import RigidBody
 from robot_dynamics.simulation.arm import BRAKE
 from robot_dynamics.stewart.orientation import rotation_from_vector
 
-GAP, FREED = 2.5e-4, 4.0
-"""Part of the stroke; time in which a leg that was jammed comes back to its place [s]."""
+GAP, FREED, SOFT = 2.5e-4, 4.0, 50.0
+"""Part of the stroke; time in which a leg that was jammed comes back to its place [s]; a low kp [1/s²]."""
 
 
 class PlatformOperator(RuleBasedStateMachine):
@@ -219,7 +219,7 @@ class PlatformOperator(RuleBasedStateMachine):
             low, high = rig.strokes.T
             gaps = np.minimum(rig.plant.position - low, high - rig.plant.position)
             gap, nearest = gaps.min(), np.abs(rig.plant.velocity)[gaps < GAP * self.reach]
-            touches = self.sags or now < self.freed + FREED
+            touches = self.sags or now < self.freed + FREED or min(rig.control.parameters.kp) < SOFT
             slow = touches and nearest.max(initial=0.0) < MARGIN * rig.control.parameters.settle_speed
             assert gap > (-4.0 * GAP if slow else GAP) * self.reach, (
                 f"a leg comes within {1e3 * gap:.2f} mm of its end stop at {now:.3f} s"
