@@ -260,8 +260,9 @@ class DriveFriction:
 
     @property
     def matrix(self) -> Array:
-        """(n, parameters) of arrays, in the order of the fields: what the law in C reads."""
-        return np.stack([getattr(self, field.name) for field in fields(self)], axis=-1)
+        """(n, parameters), in the order of the fields: what the law in C reads."""
+        values = np.broadcast_arrays(*(getattr(self, field.name) for field in fields(self)))
+        return np.stack(values, axis=-1)
 
 
 def direction(velocity: Scalar) -> Scalar:

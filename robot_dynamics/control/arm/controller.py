@@ -384,8 +384,7 @@ class ArmController(ArmCommands):
 
     def _check_gains(self, settings: Settings, parameters: ArmParameters) -> str:
         """See :meth:`check_parameters`."""
-        seen = self._snapshot.read()
-        period = settings.value.control_period or seen.usual_period or max(0.0, seen.period)
+        period = settings.value.control_period or self._snapshot.read().usual_period
         failed, text = self._judged("rd_gains_text", settings, period)
         springs = ""
         if (parameters.yields or parameters.frame_law) and period and parameters.loop_delay >= 0.0:

@@ -248,15 +248,17 @@ static void stiffen_stop(rd_core *core, const rd_settings *s)
     const int stops = core->trip.latched && s->command == RD_COMMAND_EFFORT && !core->braked
         && !rd_yields(core);
     for (int j = 0; j < core->n && !rd_follows_nothing(core); ++j) {
+        if (!core->trip.latched) {
+            core->stiffened[j] = 1.0;
+            continue;
+        }
         const double rate = core->reference.velocity[j], velocity = core->state.velocity[j];
         const double way = copysign(1.0, velocity), soft = core->softness[j];
         /* On the way to its reference a joint may be as fast as its error asks for: higher gains would only ask for more. */
         const double asked = s->kv[j] > 0.0
             ? soft * s->kp[j] * (core->reference.position[j] - core->state.position[j]) / s->kv[j] : 0.0;
         const double excess = way * (velocity - rate) - fmin(fmax(0.0, way * asked), s->velocity_limits[j]);
-        if (!core->trip.latched) {
-            core->stiffened[j] = 1.0;
-        } else if (stops) {
+        if (stops) {
             stiffen(core, s, j, excess, RUNS_ON, latency_of(s->kp[j], s->kv[j]));
         }
     }

@@ -101,7 +101,7 @@ typedef struct {
 typedef struct {
     rd_rule_state rules[RD_RULES];
     double *place;                /* (n) where an overspeed began */
-    double *shaken;               /* (n) following error that its acceleration adds to an arm of other masses [rad or m] */
+    double *shaken;               /* (n) acceleration of its reference, which fades until feedback has come up [rad/s² or m/s²] */
     double path, seen;            /* that its velocities tell; time of the last state [s] */
     double moved;                 /* when a joint or leg was faster last than one at rest [s] */
     double leap, leapt;           /* the last one that looks like a reset of a simulation, and when [rad or m], [s] */

@@ -149,10 +149,9 @@ static void find_shaken(rd_core *core)
     const rd_settings *settings = core->settings;
     double *shaken = core->supervision.shaken;
     for (int j = 0; j < core->n; ++j) {
-        const double kp = settings->kp[j], kv = settings->kv[j];
-        const double keeps = kv > 0.0 ? fmax(0.0, 1.0 - core->period * kp / kv) : 0.0;
-        const double now = kp > 0.0 ? HEAVIER * fabs(core->reference.acceleration[j]) / kp : 0.0;
-        shaken[j] = settings->machine->stray ? 0.0 : fmax(now, keeps * shaken[j]);
+        const double now = fabs(core->reference.acceleration[j]), kv = settings->kv[j];
+        const double left = kv > 0.0 ? shaken[j] * (1.0 - core->period * settings->kp[j] / kv) : 0.0;
+        shaken[j] = settings->machine->stray || left < now ? now : left;
     }
 }
 
@@ -170,7 +169,9 @@ static int watch_following(rd_core *core, const rd_rules *rules)
     take_worse(&pose, 0, linear, rules->pose[0]);
     take_worse(&pose, 1, angular, rules->pose[1]);
     for (int j = 0; j < core->n; ++j) {
-        take_worse(&legs, j, fabs(core->before[j]), rules->following[j] + core->supervision.shaken[j]);
+        const double error = fabs(core->before[j]), kp = core->settings->kp[j];
+        const double shaken = error > rules->following[j] && kp > 0.0 ? HEAVIER * core->supervision.shaken[j] / kp : 0.0;
+        take_worse(&legs, j, error, rules->following[j] + (machine->stray ? 0.0 : shaken));
     }
     if (is_leap(core, RD_FOLLOWING_ERROR, &legs) || is_leap(core, RD_POSE_ERROR, &pose)) {
         return 1;
