@@ -57,7 +57,11 @@ def test_an_arm_that_is_kept_from_its_reference_feels_it_and_stops():
         for shoulder in np.arange(0.2, 0.26, 0.002):
             robot.hold_at([shoulder, 0.41])
         node.wait_for_output("shoulder feels an external effort of")
-        assert peer.call(Trigger, f"/{NODE}/reset_fault", Trigger.Request()).success
+        peer.repeat_until(
+            lambda: robot.hold_at([0.26, 0.41]),  # it is not reset before it rests
+            lambda: peer.call(Trigger, f"/{NODE}/reset_fault", Trigger.Request()).success,
+            "the stop is not reset",
+        )
 
 
 def test_a_frame_that_does_not_exist_is_refused_by_name():

@@ -8,8 +8,8 @@ static const double ACCELERATION = 500.0, SPEED_MARGIN = 3.0;
 static const double STOP_STEP = 0.2; /* share of its limit that an effort of a stop may step at least */
 /* Difference of two speeds from which on a stop begins anew when the next state has confirmed one [rad/s or m/s]. */
 static const double DOUBTED = 0.05;
-/* Least share of the following error that a reset of a simulation moves a joint by. */
-static const double LEAP = 0.5;
+/* Least shares of the following error, and of a jump, that a reset of a simulation moves a joint by. */
+static const double LEAP = 0.5, LEAST_LEAP = 0.45;
 /* Of a step of the effort: rounding must not pass it either. */
 static const double WITHIN = 1.0 - 1e-12;
 
@@ -84,7 +84,8 @@ static void check_speed(rd_core *core, double elapsed, const double *position, c
 static int leaps(const rd_core *core, int j, double unexplained, double velocity)
 {
     const rd_rules *rules = core->settings->rules;
-    return rules && unexplained > LEAP * rules->following[j] && fabs(velocity) < DOUBTED;
+    const double least = rules ? fmax(LEAP * rules->following[j], LEAST_LEAP * core->settings->state_jump) : INFINITY;
+    return unexplained > least && fabs(velocity) < DOUBTED;
 }
 
 static void check_jump(rd_core *core, double time, const double *position, const double *velocity)
