@@ -172,4 +172,6 @@ def test_targets_that_replace_each_other_are_followed_as_a_stream():
             return "are followed as a stream" in node.output
 
         peer.wait_until(go_on, "no stream")
-        assert "refused" not in node.output
+        # The first ones may arrive together: the newest counts.
+        refused = [line for line in node.output.splitlines() if "refused" in line]
+        assert all("a newer one has replaced it" in line for line in refused)
