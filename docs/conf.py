@@ -5,14 +5,17 @@ Nothing is fetched while it builds, and no page loads anything from another plac
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 DOCS = Path(__file__).resolve().parent
-# rosdoc2 builds a copy of this folder, below the package.
-ROOT = next((folder for folder in DOCS.parents if (folder / "package.xml").is_file()), DOCS.parent)
+# rosdoc2 builds a copy of this folder, anywhere, with a conf.py that reads this one.
+NAMED = re.findall(r'open\("(.*)/docs/conf\.py"\)', Path(__file__).read_text(encoding="utf-8"))
+PLACES = [*(Path(folder) for folder in NAMED), *DOCS.parents]
+ROOT = next((folder for folder in PLACES if (folder / "package.xml").is_file()), DOCS.parent)
 sys.path[:0] = [str(DOCS / "tools"), str(ROOT)]
 
 import robot_dynamics  # noqa: E402
