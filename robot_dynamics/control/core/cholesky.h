@@ -37,6 +37,18 @@ static inline void solve_lower(const double *l, int n, const double *x, double *
     }
 }
 
+/* L^-T x, also in the place of x */
+static inline void solve_upper(const double *l, int n, const double *x, double *out)
+{
+    for (int i = n - 1; i >= 0; --i) {
+        double left = x[i];
+        for (int k = i + 1; k < n; ++k) {
+            left -= l[k * n + i] * out[k];
+        }
+        out[i] = left * l[i * n + i];
+    }
+}
+
 /* The solution of m x = b in the place of b, where m is symmetric and positive definite, which is then its factor. */
 static inline int solve_positive(double *m, int n, double *b)
 {
@@ -44,12 +56,7 @@ static inline int solve_positive(double *m, int n, double *b)
         return 0;
     }
     solve_lower(m, n, b, b);
-    for (int i = n - 1; i >= 0; --i) {
-        for (int k = i + 1; k < n; ++k) {
-            b[i] -= m[k * n + i] * b[k];
-        }
-        b[i] *= m[i * n + i];
-    }
+    solve_upper(m, n, b, b);
     return 1;
 }
 

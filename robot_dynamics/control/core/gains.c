@@ -250,6 +250,8 @@ static void stiffen_stop(rd_core *core, const rd_settings *s)
     for (int j = 0; j < core->n && !rd_follows_nothing(core); ++j) {
         if (!core->trip.latched) {
             core->stiffened[j] = 1.0;
+        }
+        if (!stops) {
             continue;
         }
         const double rate = core->reference.velocity[j], velocity = core->state.velocity[j];
@@ -258,9 +260,7 @@ static void stiffen_stop(rd_core *core, const rd_settings *s)
         const double asked = s->kv[j] > 0.0
             ? soft * s->kp[j] * (core->reference.position[j] - core->state.position[j]) / s->kv[j] : 0.0;
         const double excess = way * (velocity - rate) - fmin(fmax(0.0, way * asked), s->velocity_limits[j]);
-        if (stops) {
-            stiffen(core, s, j, excess, RUNS_ON, latency_of(s->kp[j], s->kv[j]));
-        }
+        stiffen(core, s, j, excess, RUNS_ON, latency_of(s->kp[j], s->kv[j]));
     }
 }
 

@@ -20,7 +20,8 @@
  * states, so a delay is a mean over the same time before.
  *
  * A joint's threshold is a floor at its speed, a share of the friction, all dry friction at standstill, where it may have
- * any value, and what has not built up again after a reversal. It passes the same filter, for what friction does about a reversal stays in the residual as long. */
+ * any value, and what has not built up again after a reversal. It passes the same filter, for what friction does about a
+ * reversal stays in the residual as long. */
 #include "measured.h"
 
 #include <math.h>

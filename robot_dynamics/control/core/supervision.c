@@ -151,7 +151,7 @@ static void find_shaken(rd_core *core)
     for (int j = 0; j < core->n; ++j) {
         const double now = fabs(core->reference.acceleration[j]), kv = settings->kv[j];
         const double left = kv > 0.0 ? shaken[j] * (1.0 - core->period * settings->kp[j] / kv) : 0.0;
-        shaken[j] = settings->machine->stray || left < now ? now : left;
+        shaken[j] = left < now ? now : left;
     }
 }
 
@@ -165,13 +165,15 @@ static int watch_following(rd_core *core, const rd_rules *rules)
     }
     double linear = 0.0, angular = 0.0;
     find_errors(core, &linear, &angular);
-    find_shaken(core);
+    if (!machine->stray) {
+        find_shaken(core);
+    }
     take_worse(&pose, 0, linear, rules->pose[0]);
     take_worse(&pose, 1, angular, rules->pose[1]);
     for (int j = 0; j < core->n; ++j) {
         const double error = fabs(core->before[j]), kp = core->settings->kp[j];
         const double shaken = error > rules->following[j] && kp > 0.0 ? HEAVIER * core->supervision.shaken[j] / kp : 0.0;
-        take_worse(&legs, j, error, rules->following[j] + (machine->stray ? 0.0 : shaken));
+        take_worse(&legs, j, error, rules->following[j] + shaken);
     }
     if (is_leap(core, RD_FOLLOWING_ERROR, &legs) || is_leap(core, RD_POSE_ERROR, &pose)) {
         return 1;

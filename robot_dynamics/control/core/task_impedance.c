@@ -243,13 +243,7 @@ static void apply_inverse(const rd_core *core, const rd_mobility *m, const doubl
         scaled[k] = m->even[k] * x[k];
     }
     solve_lower(m->factor, AXES, scaled, half);
-    for (int i = AXES - 1; i >= 0; --i) {
-        double left = half[i];
-        for (int k = i + 1; k < AXES; ++k) {
-            left -= m->factor[k * AXES + i] * out[k];
-        }
-        out[i] = left * m->factor[i * AXES + i];
-    }
+    solve_upper(m->factor, AXES, half, out);
     for (int k = 0; k < AXES; ++k) {
         out[k] *= m->even[k];
     }
