@@ -168,12 +168,18 @@ class Scene:
         return invariants.found(self.UNDER_WAY, self.printed)
 
     def reset_latch(self) -> None:
-        """Release a protective stop as an operator does: three faults within five seconds latch one."""
+        """Release a protective stop as an operator does, who tries again where joints still move.
+
+        Three faults within five seconds latch one.
+        """
         if self._latched[0] is not self.process:
             self._latched = self.process, 0
-        if invariants.found("call ~/reset_fault", self.process.output[self._latched[1] :]):
-            self._latched = self.process, len(self.process.output)
-            self.peer.call(Trigger, f"{self.node}/reset_fault")
+        end = len(self.process.output)
+        if (
+            invariants.found("call ~/reset_fault", self.process.output[self._latched[1] :])
+            and self.peer.call(Trigger, f"{self.node}/reset_fault").success
+        ):
+            self._latched = self.process, end
 
     def put_home(self) -> None:
         """What people do with a machine that was thrown so far that it rests on its brakes."""
