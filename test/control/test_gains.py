@@ -38,7 +38,7 @@ def test_gains_that_the_period_does_not_stand_fall_before_they_move_the_arm(gain
 
 def test_gains_that_are_not_stable_are_refused_live_and_those_that_barely_are_are_reported():
     loop = ArmLoop("ur5", READY, period=PERIOD)
-    loop.run(0.5)
+    loop.run(5 * PERIOD)  # from the fifth state on the period is known
     given = loop.control.parameters
     # kv (T/2) < 1 and kp (T/2) < kv, each for a joint of 1/1.3 of the model's inertia.
     with pytest.raises(ParameterError, match=r"'kv' is 300 for shoulder_pan_joint: .* at most 192\.3 is"):

@@ -23,7 +23,7 @@ static const double FAR_TOO_LATE = 3.0;    /* times the latency that gains stand
 static const double RISE = 1.0;            /* of the share, when periods are short again [1/s] */
 static const double HALF = 0.5;            /* of the second that counts [s] */
 static const double RARE = 0.95;
-enum { FIRST = 5, EVERY = 32, RARE_FROM = 40 }; /* states between two looks, and from which on the rarest 5 % count */
+enum { FIRST = 4, EVERY = 32, RARE_FROM = 40 }; /* states between two looks, and from which on the rarest 5 % count */
 
 /* Latency at which the gains of a joint are no longer stable [s]. */
 static double latency_of(double kp, double kv)
