@@ -1,4 +1,4 @@
-"""Lists sentences of the user pages that are too long, and pages whose average is.
+"""Lists sentences of the user pages that are too long, pages whose average is, and terms out of order in the glossary.
 
     python docs/tools/words.py [--pages]
 
@@ -8,6 +8,7 @@ stops, question marks and exclamation marks end a sentence.
 
 from __future__ import annotations
 
+import itertools
 import re
 import sys
 from collections.abc import Iterator
@@ -63,8 +64,17 @@ def faults(page: Path) -> Iterator[str]:
         yield f"{name}: {average:.1f} words a sentence on average; at most {AVERAGE}"
 
 
+def out_of_order() -> Iterator[str]:
+    """Terms of the glossary that do not follow the one before them."""
+    text = (ROOT / "docs/glossary.md").read_text(encoding="utf-8")
+    terms = re.findall(r"^\| ([^|]+?) \|", text, re.MULTILINE)[1:]
+    for before, term in itertools.pairwise(terms):
+        if term.lower() <= before.lower():
+            yield f"docs/glossary.md: '{term}' stands after '{before}'"
+
+
 def main() -> int:
-    """Print what is too long; 1 if anything is."""
+    """Print what is too long or out of order; 1 if anything is."""
     listed = {page: list(faults(page)) for page in user_pages()}
     if "--pages" in sys.argv:
         for page, found in listed.items():
@@ -72,7 +82,7 @@ def main() -> int:
             average = sum(map(words, texts)) / max(1, len(texts))
             print(f"{len(found):4} {len(texts):4} {average:5.1f} {page.relative_to(ROOT)}")
         return 0
-    lines = [line for found in listed.values() for line in found]
+    lines = [*(line for found in listed.values() for line in found), *out_of_order()]
     print("\n".join(lines) or f"{len(listed)} pages, no sentence above {LONGEST} words")
     return 1 if lines else 0
 
