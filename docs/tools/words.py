@@ -1,4 +1,4 @@
-"""Lists sentences of the user pages that are too long, pages whose average is, and glossary terms out of order.
+"""Lists sentences of the user pages that are too long, pages whose average is, and terms out of order.
 
     python docs/tools/words.py [--pages]
 
