@@ -1,13 +1,18 @@
 """Configuration of the documentation site: ``make docs`` builds it, and so does rosdoc2.
 
-Nothing is fetched while it builds, and no page loads anything from another place.
+``make docs`` fetches nothing while it builds, and no page loads anything from another place. The jobs that
+document packages for ROS's index have rosdoc2, and nothing else that a package needs. There the requirements of
+setup.py are installed beside the build, for the tables are made by the code.
 """
 
 from __future__ import annotations
 
+import ast
+import importlib.util
 import re
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +22,22 @@ NAMED = re.findall(r'open\("(.*)/docs/conf\.py"\)', Path(__file__).read_text(enc
 PLACES = [*(Path(folder) for folder in NAMED), *DOCS.parents]
 ROOT = next((folder for folder in PLACES if (folder / "package.xml").is_file()), DOCS.parent)
 sys.path[:0] = [str(DOCS / "tools"), str(ROOT)]
+
+
+def install_requirements() -> None:
+    """Install the package's requirements and the theme into a folder that Python searches last."""
+    tree = ast.parse((ROOT / "setup.py").read_text(encoding="utf-8"))
+    values = {node.arg: node.value for node in ast.walk(tree) if isinstance(node, ast.keyword)}
+    needed = [*ast.literal_eval(values["install_requires"]), "furo"]
+    folder = tempfile.mkdtemp(prefix="robot_dynamics_docs_")
+    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--target", folder]
+    subprocess.run([*pip, *needed], check=True)
+    sys.path.append(folder)
+    importlib.invalidate_caches()
+
+
+if NAMED and not all(map(importlib.util.find_spec, ("numpy", "cffi", "furo"))):
+    install_requirements()
 
 import robot_dynamics  # noqa: E402
 

@@ -13,6 +13,7 @@ import contextlib
 import importlib.util
 import inspect
 import os
+import re
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import fields
@@ -32,6 +33,10 @@ from robot_dynamics.model.driver_profile import DriverProfile, driver_names, loa
 from robot_dynamics.resources import share_directory
 
 TYPES = {bool: "bool", int: "int", float: "float", str: "string"}
+ROS = re.findall(
+    r"<exec_depend>(\w+)</exec_depend>", (share_directory() / "package.xml").read_text(encoding="utf-8")
+)
+"""Packages of ROS that the nodes import; no table needs them."""
 
 
 def cell(text: object) -> str:
@@ -58,6 +63,8 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
 
 def parameters(node: str) -> Iterator[str]:
     """A table of a node's parameters."""
+    with mock(ROS):
+        known_parameters = node_parameters(node)
     rows = [
         (
             f"`{known.name}`",
@@ -68,7 +75,7 @@ def parameters(node: str) -> Iterator[str]:
             "at the start" if known.read_only else "live",
             cell(known.text),
         )
-        for known in sorted(node_parameters(node).values(), key=lambda known: known.name)
+        for known in sorted(known_parameters.values(), key=lambda known: known.name)
     ]
     yield from table(("name", "type", "unit", "default", "bounds", "change", "meaning"), rows)
 
