@@ -1,8 +1,8 @@
 """Configuration of the documentation site: ``make docs`` builds it, and so does rosdoc2.
 
 ``make docs`` fetches nothing while it builds, and no page loads anything from another place. The jobs that
-document packages for ROS's index have rosdoc2, and nothing else that a package needs. There the requirements of
-setup.py are installed beside the build, for the tables are made by the code.
+document packages for ROS's index have rosdoc2, and nothing else that a package needs. There the requirements
+of setup.py are installed beside the build, for the tables are made by the code.
 """
 
 from __future__ import annotations
