@@ -225,7 +225,7 @@ def test_without_states_the_safe_output_fades_and_returning_states_are_held():
         faded = np.array([message.data for message in robot.commands[count:]])
         assert np.all(np.diff(np.abs(faded[:, 0])) <= 1e-12)
         assert np.all(np.abs(faded) <= np.abs(weight) + 1e-9)
-        assert len(faded) > 10
+        assert len(faded) > 3
         robot.now += 5 * SECOND
         np.testing.assert_allclose(robot.hold_at([0.6, 0.1]), gravity_load([0.6, 0.1]), rtol=1e-9)
         node.wait_for_output("joint states are back")
