@@ -116,6 +116,32 @@ def test_a_payload_acts_as_if_the_file_counted_it_in(base):
     np.testing.assert_allclose(carrying.safe_command(0.0).effort, exact.safe_command(0.0).effort, rtol=1e-9)
 
 
+def test_a_load_whose_inertia_would_shake_the_platform_before_it_is_on_it_is_refused():
+    pytest.importorskip("mujoco", reason="MuJoCo simulates the platform")
+    rig = PlatformRig(stewart.load(platform_mappings()["platform_2_kg"]))
+    rig.control.parameters = replace(rig.control.parameters, kp=(7400.0,), kv=(172.0,))
+    rig.run(0.1)
+    wide, slim = (RigidBody(0.8, np.zeros(3), 0.8 * radius**2 * np.eye(3)) for radius in (0.25, 0.02))
+    with pytest.raises(
+        ParameterError, match=r"the model has \d+\.?\d* times the inertia .* at most (\d+)"
+    ) as told:
+        rig.control.change_payload(wide)
+    most = float(str(told.value).split("kp / kv at most ")[1].split(",")[0])
+    rig.control.change_payload(slim)
+    rig.control.parameters = replace(rig.control.parameters, kp=(50.0 * most,), kv=(most,))
+    with pytest.raises(ParameterError, match="times the inertia"):
+        rig.control.change_payload(wide)
+    rig.control.parameters = replace(rig.control.parameters, kp=(40.0 * most,), kv=(0.9 * most,))
+    rig.control.change_payload(wide)
+    with pytest.raises(ParameterError, match="times the inertia"):
+        rig.control.parameters = replace(rig.control.parameters, kv=(172.0,))
+    rig.plant.set_wrench(np.array([0.0, 0.0, 0.0, 0.05, 0.0, 0.0]))
+    rig.run(0.1)
+    rig.plant.set_wrench(np.zeros(6))
+    rig.run(2.0)
+    assert np.abs(rig.plant.velocity).max() < 1e-3 and rig.control.phase is Phase.HOLDING
+
+
 @pytest.mark.parametrize(("make", "load"), [(motion_base, 1.0), (desktop, 0.002)])
 def test_an_unknown_load_is_carried_within_two_seconds(make, load):
     """300 kg on 1500 kg sag by 4.6 mm without the observer; simulated by MuJoCo."""

@@ -13,8 +13,8 @@ from robot_dynamics.control.core.plans import plan_value
 from robot_dynamics.control.core.settings import Settings, supervised
 from robot_dynamics.control.core.snapshot import PHASES
 from robot_dynamics.control.protocol import Command, Planned, PlanStart
+from robot_dynamics.control.stewart import declared
 from robot_dynamics.control.stewart.commands import PlatformCommands
-from robot_dynamics.control.stewart.declared import carried_share, check_park_pose, other_machine, overload
 from robot_dynamics.control.stewart.following import platform_rules
 from robot_dynamics.control.stewart.governed_motion import GovernedMotion
 from robot_dynamics.control.stewart.governing import Governing
@@ -96,11 +96,10 @@ class StewartController(PlatformCommands):
         of_type("platform", platform, StewartPlatform)
         of_type("parameters", parameters, StewartParameters)
         self._zero = np.zeros(6) if zero_lengths is None else real_vector("zero_lengths", zero_lengths, 6)
-        self.platform = platform
-        self._parameters = parameters
+        self.platform, self._parameters = platform, parameters
+        self._payload: RigidBody | None = None
         self.check_parameters(parameters)
         self._compiled = compensated(platform).compile()
-        self._payload: RigidBody | None = None
         self._wrench, self._wrench_until = NO_WRENCH, -np.inf
         modes = OperatingModes(platform.machine, self.model_forces, parameters)
         self._brakes = modes.brake_fields
@@ -190,7 +189,7 @@ class StewartController(PlatformCommands):
             ParameterError: it is another machine, which needs a controller of its own.
         """
         of_type("platform", platform, StewartPlatform)
-        if reason := other_machine(self.platform.machine, platform.machine):
+        if reason := declared.other_machine(self.platform.machine, platform.machine):
             raise ParameterError(f"{reason}: configure the controller again for another machine")
         self._compiled = compensated(platform).compile()
         self.offer_settings(model=True, law=False)
@@ -210,21 +209,25 @@ class StewartController(PlatformCommands):
         """Check whether a payload may be set now; in motion a refusal begins a protective stop.
 
         Raises:
-            ParameterError: the forces carry the platform, and cannot carry it with this payload.
+            ParameterError: the forces carry the platform, and cannot carry it with this payload; or the gains
+                are not stable before the payload is there.
         """
-        if not self.phase.controls or self.modes.brakes.engaging:
+        if not payload.mass > 0.0:
             return
-        before, self._payload = self._payload, payload if payload.mass > 0.0 else None
-        reason, self._payload = self.overload(), before
-        if reason and payload.mass > 0.0:
-            self.stop_in_motion()
-            raise ParameterError(reason)
+        if self.phase.controls and not self.modes.brakes.engaging:
+            before, self._payload = self._payload, payload
+            reason, self._payload = self.overload(), before
+            if reason:
+                self.stop_in_motion()
+                raise ParameterError(reason)
+        self._check_gains(self._parameters, payload)
 
     def check_parameters(self, candidate: StewartParameters) -> None:
         """Check whether parameters fit the machine.
 
         Raises:
-            ParameterError: the park pose is beyond the machine's limits, or the command is another one.
+            ParameterError: the park pose is beyond the machine's limits, the command is another one, or the
+                gains are not stable before the declared payload is there.
         """
         if candidate.command != self._parameters.command:
             raise ParameterError(
@@ -232,7 +235,14 @@ class StewartController(PlatformCommands):
                 f" {self._parameters.command}: make another controller"
             )
         if candidate.park_pose:
-            check_park_pose(self.platform.machine, candidate.park_pose)
+            declared.check_park_pose(self.platform.machine, candidate.park_pose)
+        if self._payload is not None:
+            self._check_gains(candidate, self._payload)
+
+    def _check_gains(self, parameters: StewartParameters, payload: RigidBody) -> None:
+        declared.check_load_ahead(
+            self.platform.machine, payload, parameters, self._snapshot.read().usual_period
+        )
 
     def _find_descent(self) -> None:
         """Plan the open-loop descent, where the safe output needs it."""
@@ -284,17 +294,8 @@ class StewartController(PlatformCommands):
         found = np.empty(REFERENCE_SIZE)
         given = (doubles(part) for part in (position, velocity, acceleration, found))
         self._library.rd_platform_reference(*given)
-        zero = np.zeros(3)
-        return Motion(
-            found[:3],
-            found[3:12].reshape(3, 3),
-            found[12:15],
-            found[15:18],
-            found[18:21],
-            found[21:],
-            zero,
-            zero,
-        )
+        rotation, zero = found[3:12].reshape(3, 3), np.zeros(3)
+        return Motion._make((found[:3], rotation, *found[12:].reshape(4, 3), zero, zero))
 
     def words_of(self, results: Any) -> str:
         """See :class:`CoreController`; a state beyond a limit is answered by settling."""
@@ -374,20 +375,19 @@ class StewartController(PlatformCommands):
     def _share_of(self, wrench: Array) -> float:
         """Share of a wrench (6,) that the legs carry at rest at the measured pose, 0 to 1."""
         limits = self._parameters.governed_share * self.effort_limits
-        return carried_share(self._resting_forces(NO_WRENCH), self._resting_forces(wrench), limits)
+        return declared.carried_share(self._resting_forces(NO_WRENCH), self._resting_forces(wrench), limits)
 
     def _resting_forces(self, wrench: Array, settings: Any = None) -> Array:
         """Forces (6,) at rest at the measured pose under a wrench (6,) [N]."""
         motion, pose = np.zeros((1, MOTION_SIZE)), self.pose
         motion[0, :3], motion[0, 3:7], motion[0, 19:25] = pose.position, pose.quaternion, wrench
         given = self._settings[self._number].value if settings is None else settings
-        forces: Array = self._forces(given, motion)[0]
-        return forces
+        return np.asarray(self._forces(given, motion)[0])
 
     def overload(self) -> str:
         """See :class:`PlatformCommands`: at rest at the measured pose."""
         forces = self._resting_forces(NO_WRENCH, self.core_settings().value)
-        return overload(self.platform.machine.leg_names, forces, self.effort_limits)
+        return declared.overload(self.platform.machine.leg_names, forces, self.effort_limits)
 
     def model_forces(
         self, positions: Array, quaternions: Array, rotations: Array, twists: Array, accelerations: Array

@@ -6,11 +6,16 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from robot_dynamics.control.stewart.parameters import StewartParameters
+from robot_dynamics.control.stewart.platform_model import loaded
 from robot_dynamics.errors import ParameterError, short
+from robot_dynamics.model.chain import RigidBody
 from robot_dynamics.spatial import Array
 from robot_dynamics.stewart.checks import pose_violations
+from robot_dynamics.stewart.dynamics import task_space_dynamics
 from robot_dynamics.stewart.kinematics import leg_geometry
 from robot_dynamics.stewart.machine import Machine
+from robot_dynamics.stewart.motion import Motion
 from robot_dynamics.stewart.orientation import rotation_from_roll_pitch_yaw
 
 SAME_PLACE = 1e-6
@@ -42,6 +47,41 @@ def overload(leg_names: Sequence[str], forces: Array, limits: Array) -> str:
         f"{leg_names[leg]} would need {short(abs(forces[leg]), 4)} N at rest, its limit is"
         f" {short(limits[leg], 4)}: check payload_mass [kg] and payload_center [m]"
     )
+
+
+def check_load_ahead(
+    machine: Machine, payload: RigidBody, parameters: StewartParameters, period: float
+) -> None:
+    """Check that the gains are stable on a platform that does not have its declared payload yet, at home.
+
+    Until a load is put on, the gains act as if they were higher by the ratio of both inertias.
+
+    Args:
+        machine: without the payload.
+        payload: platform frame.
+        parameters: of the controller.
+        period: from state to state [s]; 0 where it is not known, and nothing is checked.
+
+    Raises:
+        ParameterError: they are not.
+    """
+    if not (period > 0.0 and parameters.loop_delay >= 0.0):
+        return
+    rest = np.zeros(3)
+    home = Motion(machine.home_position, machine.home_rotation, *[rest] * 6)
+    without, full = (
+        task_space_dynamics(one, home).mass_matrix for one in (machine, loaded(machine, payload))
+    )
+    ratio = float(np.linalg.eigvals(np.linalg.solve(without, full)).real.max())
+    most = 1.0 / (ratio * (0.5 * period + parameters.loop_delay))
+    if any(
+        max(kv, kp / kv if kv > 0.0 else 0.0) > most for kp, kv in np.broadcast(parameters.kp, parameters.kv)
+    ):
+        raise ParameterError(
+            f"with this payload the model has {short(ratio, 3)} times the inertia of the platform without it,"
+            f" which with a state every {short(1e3 * period, 3)} ms would oscillate until it is loaded: kv"
+            f" and kp / kv at most {short(most, 4)}, or check payload_mass, payload_center, payload_inertia"
+        )
 
 
 def check_park_pose(machine: Machine, pose: Sequence[float]) -> None:
