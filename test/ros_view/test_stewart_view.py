@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 import re
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 from chromium import pixels
 from geometry_msgs.msg import PoseStamped
 from live_page import Page, newest, web_view
-from ros_harness import NodeProcess, peer_with
+from ros_harness import NodeProcess, Peer, peer_with
 from sensor_msgs.msg import JointState
 
 from robot_dynamics import stewart
@@ -149,23 +150,35 @@ def test_the_controllers_own_refusal_is_shown(live):
     live.wait_for_notice("stewart_platform: trajectory refused: waypoint 0 has 0 transforms")
 
 
+@pytest.fixture
+def heave(live):
+    """A stream, in the simulator's time, that goes 30 mm higher than the legs reach."""
+    sender, began = Peer("sender"), []
+    poses = sender.publisher(PoseStamped, "stewart_platform/pose_command", qos.STREAM)
+
+    def send(reference):
+        now = reference.header.stamp.sec + 1e-9 * reference.header.stamp.nanosec
+        began.append(now)
+        pose = PoseStamped(header=reference.header)
+        pose.pose.orientation.w = 1.0
+        pose.pose.position.z = 1e-3 * HOME[2] + 0.1 * (1.0 - math.cos(0.5 * math.pi * (now - began[0])))
+        poses.publish(pose)
+
+    sender.node.create_subscription(PoseStamped, "stewart_platform/reference", send, qos.NEWEST)
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(sender.executor.spin)
+        yield
+        sender.executor.shutdown()
+    sender.close()
+
+
+@pytest.mark.usefixtures("heave")
 def test_a_stream_that_limits_change_is_shown_with_the_deviation_and_the_limit(live):
-    poses = live.peer.publisher(PoseStamped, "stewart_platform/pose_command", qos.STREAM)
-    sent = 0
-
-    def send():
-        nonlocal sent
-        sent += 1
-        message = PoseStamped()
-        message.pose.position.z = 1e-3 * HOME[2] + (0.25 if sent > 20 else 0.0)
-        message.pose.orientation.w = 1.0
-        poses.publish(message)
-
     def shown():
         text = live.driver.execute_script("return document.body.innerText")
         return re.search(r"stream changed by \d+\.\d+ mm, \S+ mrad: longest length of leg_\d", text)
 
-    live.peer.repeat_until(send, shown, "the deviation is not shown")
+    live.peer.wait_until(shown, "the deviation is not shown")
 
 
 def test_a_controller_that_ends_is_told_and_one_that_comes_back_is_used_again(browser):

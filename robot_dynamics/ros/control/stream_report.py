@@ -30,8 +30,13 @@ class Deviation:
     angular: float
     cause: str
 
+    @property
+    def size(self) -> str:
+        """Both distances."""
+        return f"{1e3 * self.linear:.2f} mm, {1e3 * self.angular:.2f} mrad"
+
     def __str__(self) -> str:
-        return f"{1e3 * self.linear:.2f} mm, {1e3 * self.angular:.2f} mrad: {self.cause}"
+        return f"{self.size}: {self.cause}"
 
     def beyond(self, tolerance: tuple[float, ...]) -> bool:
         """Return whether it is more than is tolerated [m, rad]."""
@@ -62,11 +67,12 @@ class StreamReport:
         deviation = self._look(controller)
         if not self._publisher.get_subscription_count():
             return
+        beyond = self._beyond(deviation, controller)
         status = DiagnosticStatus(
-            level=DiagnosticStatus.WARN if self._beyond(deviation, controller) else DiagnosticStatus.OK,
+            level=DiagnosticStatus.WARN if beyond else DiagnosticStatus.OK,
             name="stream deviation",
             hardware_id=self._node.get_name(),
-            message="joining" if deviation is None else str(deviation),
+            message=_message(deviation, beyond),
             values=[KeyValue(key=key, value=value) for key, value in _values(deviation, controller).items()],
         )
         message = DiagnosticArray(status=[status])
@@ -107,6 +113,12 @@ class StreamReport:
 
 def _size(deviation: Deviation) -> float:
     return max(deviation.linear, deviation.angular)
+
+
+def _message(deviation: Deviation | None, beyond: bool) -> str:
+    if deviation is None:
+        return "joining"
+    return f"changed by {deviation}" if beyond else f"followed within {deviation.size}"
 
 
 def _values(deviation: Deviation | None, controller: StewartController) -> Mapping[str, str]:

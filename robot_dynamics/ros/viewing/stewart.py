@@ -83,7 +83,7 @@ class StewartSource(MachineSource):
         limit = self._geometry.machine.condition_limit
         condition = f"condition number {self._geometry.condition_number(self._pose):.1f} (limit {limit:g})"
         stream: StampedText | None = self._stream.fresh
-        return condition if stream is None else f"{condition} · stream changed by {stream.text}"
+        return condition if stream is None else f"{condition} · stream {stream.text}"
 
     def _errors(self, reference: StampedPose | None, wanted: Pose) -> Mapping[str, float]:
         then = None if reference is None else self.states.at(reference.nanoseconds)
