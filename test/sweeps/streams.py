@@ -6,8 +6,9 @@
 Simulator, controller, sender and observer are processes with a real-time priority, at 500 Hz by the wall
 clock. Intervals of the sender scatter by 3 ms, and 2 % of its poses are not sent. Each case prints what is
 left from the fourth second on: the lag behind the pose of the sender's clock, the error of the reference
-after that, the largest change of a force within a cycle as a share of its limit, by how much the sender
-itself was late, and the longest time between two commands.
+after that, and the largest change of a force from one command to the next as a share of its limit. For the
+computer's part in it there follow by how much the sender was late, the longest times between two states that
+were answered and between two commands that arrived, and the moments of the worst.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ FIRST = 12
 """Poses that are never lost."""
 RATE, PRIORITY = 500.0, 20
 HOME, FORCE = MOTION_BASE["home"]["position"], MOTION_BASE["leg_defaults"]["limits"]["force"]
-TOPICS = {"stewart_platform/reference": "place", "leg_effort_controller/commands": "array"}
+TOPICS = {"stewart_platform/reference": "place", "joint_command": "efforts"}
 
 
 def send(rate: float, meant: str, stamp: str, begin: int, stall: float) -> None:
@@ -79,7 +80,11 @@ def send(rate: float, meant: str, stamp: str, begin: int, stall: float) -> None:
         at.x, at.y, at.z = (np.array(HOME) + place).tolist()
         to.x, to.y, to.z, to.w = quaternion_from_rotation(rotation_from_vector(turn)).tolist()
         poses.publish(message)
-    print(f"{1e3 * np.percentile(late, 99):.1f} ms")
+    counted = np.where(ticks >= SETTLED, late, 0.0)
+    print(
+        f"99 % sent within {1e3 * np.percentile(late, 99):.1f} ms, the latest"
+        f" {1e3 * counted.max():.1f} ms at {ticks[counted.argmax()]:.2f} s"
+    )
 
 
 def measure(folder: Path, stall: float, rate: float, meant: str, stamp: str) -> str:
@@ -114,14 +119,20 @@ def measure(folder: Path, stall: float, rate: float, meant: str, stamp: str) -> 
     found = np.array([one.values for one in counted]) - HOME
     lags = np.arange(0.5, 3.0, 0.02) / rate
     errors = [np.abs(found - np.array([mix(t - lag)[0] for t in times])).max() for lag in lags]
-    sent = [one for one in commands if counted[0].at <= one.at <= counted[-1].at]
-    step = np.abs(np.diff([one.values for one in sent], axis=0)).max() / FORCE
-    longest = 1e3 * max(b.at - a.at for a, b in itertools.pairwise(sent))
+    answers = [one for one in commands if settled <= one.stamp <= end]
+    moments = 1e-9 * np.array([one.stamp - begin for one in answers])
+    steps = np.abs(np.diff([one.values for one in answers], axis=0)).max(axis=1) / FORCE
+    cycles, pauses = 1e3 * np.diff(moments), 1e3 * np.diff([one.at for one in answers])
+    worst, longest, slowest = int(steps.argmax()), int(cycles.argmax()), int(pauses.argmax())
     best = int(np.argmin(errors))
+    stalls = [
+        f"longest {what} {times[at]:.1f} ms at {moments[at + 1]:.2f} s"
+        for what, times, at in (("between states", cycles, longest), ("between commands", pauses, slowest))
+    ]
     return (
         f"{rate} Hz, for the {meant}, stamp {stamp}, {clock}: lag {lags[best] * rate:.2f} periods, error"
-        f" {1e3 * errors[best]:.2f} mm, force step {100.0 * step:.2f} %; 99 % sent within {late},"
-        f" longest cycle {longest:.1f} ms"
+        f" {1e3 * errors[best]:.2f} mm, force step {100.0 * steps[worst]:.2f} % at {moments[worst + 1]:.2f} s"
+        f" after {cycles[worst]:.1f} ms; {late}; {'; '.join(stalls)}"
     )
 
 
