@@ -443,3 +443,7 @@ def test_friction_that_builds_up_after_a_reversal_is_in_points_and_in_efforts_of
         made.observe(q, start + 1.5)
         assert made.effort(start + 1.5) == pytest.approx(Pendulum().inverse_dynamics(q, 0.0 * q, 0.0 * q))
     assert largest > 2.0 and slid < -0.99
+
+
+def test_no_rule_latches_a_feeder_which_nobody_can_reset():
+    assert not feeder()._core.core_settings().value.rules

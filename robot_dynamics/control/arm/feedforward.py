@@ -21,6 +21,7 @@ from robot_dynamics.control.arm.parameters import ArmParameters, arm_stops, posi
 from robot_dynamics.control.arm.path_rules import RETIME_OFF, PathRules, unit_of
 from robot_dynamics.control.arm.sampling import BuiltUp, BuiltUpNow, EffortSamples, built_up, sample_efforts
 from robot_dynamics.control.arm.trajectory import ANY_PATH, Reference, Trajectory
+from robot_dynamics.control.core.settings import Settings
 from robot_dynamics.control.protocol import Planned, late
 from robot_dynamics.control.waypoints import Waypoint, WaypointTable
 from robot_dynamics.errors import TrajectoryError, short
@@ -79,6 +80,9 @@ class _Core(ArmController):
     def _accelerations(self) -> Array:
         return np.full(self.chain.dof, np.inf)  # the rules alone have limits
 
+    def _supervised(self, settings: Settings) -> Settings:
+        return settings  # the controller behind it watches, and latches, if anything does
+
     def moving(self, time: float) -> bool:
         """True if a trajectory is followed at ``time`` [s], or begins later."""
         return self._plans.active(time) is not None or self._plans.waits(time)
@@ -97,7 +101,7 @@ class _Core(ArmController):
 
 
 def _core_parameters(given: FeedforwardParameters) -> ArmParameters:
-    """Parameters of a core that watches nothing: the controller behind it does."""
+    """Parameters of a core without plausibility checks: the controller behind it has them."""
     return ArmParameters(
         max_effort=given.max_effort,
         model_change_time=given.model_change_time,
