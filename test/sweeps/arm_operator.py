@@ -5,12 +5,12 @@ limits, blocked joints, a joint that jams, a push, lost and late states. Command
 no effect. In half of the sequences something is declared wrongly: friction of 0 to 3 times the real one, a
 payload up to the capacity that is not declared, gravity that is tilted by up to 10 degrees. For every cycle:
 
-- speed: no joint is faster than MARGIN of its velocity limit, or WEAK of it where gains are low and masses
-  wrong, where a declaration is wrong, or where efforts may change by less than SLUGGISH of their limits in a
-  cycle, which is too little for the accelerations of a stream. Excused are lost states, a push, a mode
-  without position feedback, rare states while a payload is not declared (a wrist without rotor inertia then
-  has an inertia twelve times its model's, for which gains that 50 Hz permit are too low), and EXCUSED seconds
-  after each;
+- speed: no joint is faster than MARGIN of its velocity limit, or WEAK of it where masses are wrong and gains
+  are low or the arm still sags for it, in the first SAGS seconds, where a declaration is wrong, or where
+  efforts may change by less than SLUGGISH of their limits in a cycle, which is too little for the
+  accelerations of a stream. Excused are lost states, a push, a mode without position feedback, rare states
+  while a payload is not declared (a wrist without rotor inertia then has an inertia twelve times its model's,
+  for which gains that 50 Hz permit are too low), and EXCUSED seconds after each;
 - acceleration: the reference of a trajectory or a hold has at most MARGIN of max_acceleration;
 - place: no joint is farther than v²/(2 a) + SLACK outside the span of where it was when its plan was accepted
   and the waypoints; v is its velocity then, a max_acceleration. A stop adds v²/(2 a) of its own beginning;
@@ -43,7 +43,7 @@ from robot_dynamics.simulation.arm import BRAKE
 from robot_dynamics.stewart.orientation import rotation_from_vector
 
 MARGIN, WEAK, SLACK, EXCUSED = 1.05, 1.15, 0.04, 0.5
-SETTLED, STEP = 0.3, 0.1
+SETTLED, STEP, SAGS = 0.3, 0.1, 1.0
 SLUGGISH = 0.02
 SETTLING, STILL = 2.0, 0.04
 FREE = ("gravity_compensation", "feedforward")
@@ -503,7 +503,8 @@ class ArmOperator(RuleBasedStateMachine):
             self._anywhere()
         if now > self.excused and not self.blocked:
             j = int(np.argmax(quick))
-            weak = self.scale != 1.0 and (min(parameters.kp) < 50.0 or parameters.mode in YIELDING)
+            loose = min(parameters.kp) < 50.0 or parameters.mode in YIELDING
+            weak = self.scale != 1.0 and (loose or now < SAGS)
             weak = weak or self.wrong != "nothing" or parameters.max_effort_step < SLUGGISH
             most = (WEAK if weak else MARGIN) * (1.3 if self._swings else 1.0)
             assert quick[j] < most, f"joint {j} has {quick[j]:.2f} of its speed limit, {self._told()}"
