@@ -121,6 +121,6 @@ class StateAge:
             return "there is no joint state yet"
         if self._astray_since is not None:
             return "joint states go on while /clock has stood still"
-        if 1e-9 * self._delay > timeout:
+        if 1e-9 * self._delay > timeout >= 1e-9 * (steady - self._last):
             return f"joint states come {1e-9 * self._delay:.3g} s after their stamps"
         return f"no joint state for {timeout:g} s" if self.seconds(now, steady, timeout) > timeout else ""
