@@ -5,12 +5,13 @@ limits, blocked joints, a joint that jams, a push, lost and late states. Command
 no effect. In half of the sequences something is declared wrongly: friction of 0 to 3 times the real one, a
 payload up to the capacity that is not declared, gravity that is tilted by up to 10 degrees. For every cycle:
 
-- speed: no joint is faster than MARGIN of its velocity limit, or WEAK of it where masses are wrong and gains
-  are low or the arm still sags for it, in the first SAGS seconds, where a declaration is wrong, or where
-  efforts may change by less than SLUGGISH of their limits in a cycle, which is too little for the
+- speed: no joint is faster than MARGIN of its velocity limit, or WEAK of it where masses are wrong and
+  gains are low or the arm still sags for it, in the first SAGS seconds, where a declaration is wrong, or
+  where efforts may change by less than SLUGGISH of their limits in a cycle, which is too little for the
   accelerations of a stream. Excused are lost states, a push, a mode without position feedback, rare states
-  while a payload is not declared (a wrist without rotor inertia then has an inertia twelve times its model's,
-  for which gains that 50 Hz permit are too low), and EXCUSED seconds after each;
+  or a declared delay above DELAYED while a payload is not declared (a wrist without rotor inertia then has
+  an inertia twelve times its model's, for which gains that 50 Hz permit are too low), and EXCUSED seconds
+  after each;
 - acceleration: the reference of a trajectory or a hold has at most MARGIN of max_acceleration;
 - place: no joint is farther than v²/(2 a) + SLACK outside the span of where it was when its plan was accepted
   and the waypoints; v is its velocity then, a max_acceleration. A stop adds v²/(2 a) of its own beginning;
@@ -44,7 +45,7 @@ from robot_dynamics.stewart.orientation import rotation_from_vector
 
 MARGIN, WEAK, SLACK, EXCUSED = 1.05, 1.15, 0.04, 0.5
 SETTLED, STEP, SAGS = 0.3, 0.1, 1.0
-SLUGGISH = 0.02
+SLUGGISH, DELAYED = 0.02, 0.005
 SETTLING, STILL = 2.0, 0.04
 FREE = ("gravity_compensation", "feedforward")
 """Modes without position feedback."""
@@ -388,6 +389,8 @@ class ArmOperator(RuleBasedStateMachine):
             return False
         # What sagged comes back.
         self.room = self.room + (sag if np.isfinite(sag) else 3.0)
+        if np.isfinite(self.resting_by):  # what was still coming back does so with the new values
+            self.resting_by = max(self.resting_by, self.rig.time + SETTLING)
         # What is followed keeps the acceleration that it was planned with.
         self.accelerations = np.maximum(self.accelerations, np.maximum(before, self.most))
         self._happened()
@@ -499,6 +502,8 @@ class ArmOperator(RuleBasedStateMachine):
             self._free()
         q, qd = rig.plant.position, rig.plant.velocity
         quick = np.abs(qd) / rig.speeds
+        if self.wrong == "payload" and parameters.loop_delay > DELAYED:
+            self.excused = max(self.excused, now + EXCUSED)
         if now <= self.excused:
             self._anywhere()
         if now > self.excused and not self.blocked:

@@ -111,10 +111,6 @@ def _core_parameters(given: FeedforwardParameters) -> ArmParameters:
         max_state_jump=1e6,
         max_velocity_factor=1e6,
         max_effort_step=2.0,
-        max_following_error=(-1.0,),
-        overspeed=-1.0,
-        oscillation=-1.0,
-        start_motion=-1.0,
         stream_horizon=-1.0,
         state_timeout=given.state_timeout,
     )
