@@ -22,8 +22,11 @@ import matplotlib.pyplot as plt
 import robot_dynamics as rd
 from robot_dynamics import stewart
 from robot_dynamics.cli.main import main
+from robot_dynamics.control.stewart.controller import StewartController
+from robot_dynamics.control.stewart.stream import PoseSample
 from robot_dynamics.simulation.arm import ArmPlant
 from robot_dynamics.simulation.parameters import PlantParameters
+from robot_dynamics.simulation.stewart import StewartPlant
 
 DOCS = Path(__file__).resolve().parents[1]
 IMAGES = DOCS / "images"
@@ -163,6 +166,32 @@ def platform() -> None:
         right.axhline(limit, **LIMIT)
     right.set(xlabel="time [s]", ylabel="leg length [m]; dotted: limits")
     save(figure, "platform_motion.png")
+    stream(machine)
+
+
+def stream(machine: stewart.StewartPlatform) -> None:
+    """Poses at 60 Hz until 5 s, and the end of the stream."""
+    home, period = np.asarray(machine.machine.home_position), 0.004
+    plant, control = StewartPlant(machine), StewartController(machine)
+    plant.reset(machine.legs(home, [0.0, 0.0, 0.0, 1.0]).lengths)
+    sent: list[tuple[float, float]] = []
+    rows = []
+    while plant.time < 8.0:
+        time = plant.time
+        if len(sent) / 60.0 <= time < 5.0 and time > 0.0:
+            rise = 0.02 * np.sin(np.pi * len(sent) / 60.0)
+            sent.append((time, rise))
+            control.command_pose(PoseSample(time, home + np.array([0.0, 0.0, rise]), np.eye(3), None))
+        command = control.update(time, plant.position, plant.velocity)
+        plant.set_brakes(control.brake)
+        rows.append((time, plant.platform_pose[0][2] - home[2]))
+        plant.advance(period, command.effort)
+    figure, axes = plt.subplots(figsize=(8.0, 2.8), layout="constrained")
+    axes.plot(*(np.array(sent).T * [[1.0], [100.0]]), ".", color="0.6", markersize=3, label="poses sent")
+    axes.plot(*(np.array(rows).T * [[1.0], [100.0]]), label="platform (MuJoCo)")
+    axes.set(xlabel="time [s]", ylabel="heave from home [cm]")
+    axes.legend(fontsize=8)
+    save(figure, "platform_stream.png")
 
 
 if __name__ == "__main__":
