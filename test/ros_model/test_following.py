@@ -3,6 +3,7 @@
 import signal
 import subprocess
 import sys
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -230,3 +231,12 @@ def refuses_several_robots(peer):
     assert value(peer, "left/robot_model", "payload_mass") == 2.0
     peer.executor.remove_node(other)
     other.destroy_node()
+
+
+def test_a_request_of_parameters_without_an_answer_is_sent_again(monkeypatch):
+    """As where DDS has dropped the answer to a client that it has just found."""
+    monkeypatch.setattr(set_all_nodes, "AGAIN", 0.01)
+    futures = [mock.Mock(**{"done.return_value": k == 2, "result.return_value": k}) for k in range(3)]
+    client = mock.Mock(**{"call_async.side_effect": futures})
+    caller = set_all_nodes._Caller(mock.Mock(**{"create_client.return_value": client}), mock.Mock())
+    assert caller.call(GetParameters, "/arm/get_parameters", GetParameters.Request()) == 2

@@ -27,6 +27,8 @@ SETTLED = 3.0
 alone has as many as one that has to answer."""
 ANSWER = 5.0
 """Seconds that a node has to answer."""
+AGAIN = 1.0
+"""Seconds until a request of parameters is repeated: DDS drops answers to clients that it has just found."""
 UNSAVED = ("robot_description", "robot_description_semantic", "use_sim_time")
 """Parameters that no file of parameters is to repeat."""
 OF_SIMULATOR = "physics_timestep"
@@ -259,13 +261,22 @@ class _Caller:
             raise RobotDynamicsError(f"{owner} refuses: {result.reason}")
 
     def call(self, kind: Any, service: str, request: Any) -> Any:
-        """Call a service and return its answer."""
+        """Call a service and return its answer; requests of parameters are sent again where none comes."""
         client = self._node.create_client(kind, service)
         try:
             self._wait(client.service_is_ready, service)
-            future = client.call_async(request)
-            self._wait(future.done, service)
-            return future.result()
+            futures = [client.call_async(request)]
+            asked = time.monotonic()
+
+            def answered() -> bool:
+                nonlocal asked
+                if kind is not Trigger and time.monotonic() > asked + AGAIN:
+                    futures.append(client.call_async(request))
+                    asked = time.monotonic()
+                return any(future.done() for future in futures)
+
+            self._wait(answered, service)
+            return next(future.result() for future in futures if future.done())
         finally:
             self._node.destroy_client(client)
 
