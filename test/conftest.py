@@ -20,6 +20,8 @@ ROOT = Path(__file__).parent
 # core in every worker, a regression of 7 s took 99 s of processor time.
 for _library in ("OPENBLAS", "OMP", "MKL"):
     os.environ.setdefault(f"{_library}_NUM_THREADS", "1")
+# Plugins of other packages, such as trio's, which take a second to import in every worker.
+os.environ.setdefault("HYPOTHESIS_NO_PLUGINS", "1")
 
 
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:

@@ -409,8 +409,14 @@ def _whole_log(path: str, chain: KinematicChain, arguments: argparse.Namespace) 
 def _inspect(arguments: argparse.Namespace) -> int:
     """Write the guess of a mapping file."""
     from robot_dynamics.identification.inspect_log import inspect_log
+    from robot_dynamics.identification.logs import is_bag
 
     _check_inputs(arguments)
+    if is_bag(arguments.inspect):
+        raise ParameterError(
+            f"--inspect guesses the columns of a text log; {shown(arguments.inspect)} is a bag, whose joint"
+            " states have names: give it as RUN"
+        )
     if arguments.runs or arguments.columns:
         raise ParameterError("--inspect reads one log; give no RUN and no --columns with it")
     if arguments.output is not None:

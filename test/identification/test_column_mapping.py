@@ -163,6 +163,8 @@ def test_inspect_and_columns_on_the_command_line(chain, log, tmp_path, capsys):
     assert "identify needs a RUN" in capsys.readouterr().err
     assert main(["identify", str(PUMA), "--inspect", mapped]) == 1
     assert "no two rows with the same number" in capsys.readouterr().err
+    assert main(["identify", str(PUMA), "--inspect", str(tmp_path / "bag.db3")]) == 1
+    assert "is a bag, whose joint states have names: give it as RUN" in capsys.readouterr().err
 
 
 def test_joint_names_with_a_prefix(chain, log, tmp_path):
