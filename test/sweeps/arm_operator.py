@@ -8,10 +8,10 @@ payload up to the capacity that is not declared, gravity that is tilted by up to
 - speed: no joint is faster than MARGIN of its velocity limit, or WEAK of it where masses are wrong and
   gains are low or the arm still sags for it, in the first SAGS seconds, where a declaration is wrong, or
   where efforts may change by less than SLUGGISH of their limits in a cycle, which is too little for the
-  accelerations of a stream. Excused are lost states, a push, a mode without position feedback, rare states
-  or a declared delay above DELAYED while a payload is not declared (a wrist without rotor inertia then has
-  an inertia twelve times its model's, for which gains that 50 Hz permit are too low), and EXCUSED seconds
-  after each;
+  accelerations of a stream. Excused are lost states, a push, a mode without position feedback, rare states,
+  a declared delay above DELAYED or a joint that is freed while a payload is not declared (a wrist without
+  rotor inertia then has an inertia twelve times its model's, for which gains that 50 Hz permit are too
+  low), and EXCUSED seconds after each;
 - acceleration: the reference of a trajectory or a hold has at most MARGIN of max_acceleration;
 - place: no joint is farther than v²/(2 a) + SLACK outside the span of where it was when its plan was accepted
   and the waypoints; v is its velocity then, a max_acceleration. A stop adds v²/(2 a) of its own beginning;
@@ -292,28 +292,14 @@ class ArmOperator(RuleBasedStateMachine):
     def block(self, duration: float) -> None:
         """Something blocks the joints for a while, which the controller is not told."""
         self.rig.plant.set_brakes(True)
-        self.blocked = True
-        self._cycles(round(duration / self.rig.period))
-        self.rig.plant.set_brakes(False)
-        self.blocked = False
-        self._happened()
-        self.room = self.room + 0.05  # the estimate of a load goes back
-        if np.isfinite(self.resting_by):  # what has pressed against the obstacle comes back
-            self._stops(self.stops)
+        self._is_stuck(duration)
 
     @rule(which=st.integers(0, 5), duration=spread(0.02, 1.0))
     def jam(self, which: int, duration: float) -> None:
         """One joint jams for a while, and is freed."""
         plant, loss = self.rig.plant, self.rig.plant._built.model.dof_frictionloss
         loss[plant._built.drivers[which]] = BRAKE
-        self.blocked = True
-        self._cycles(round(duration / self.rig.period))
-        plant.set_brakes(False)
-        self.blocked = False
-        self._happened()
-        self.room = self.room + 0.05  # the estimate of a load goes back
-        if np.isfinite(self.resting_by):
-            self._stops(self.stops)
+        self._is_stuck(duration)
 
     @rule(force=st.lists(share, min_size=3, max_size=3), duration=spread(0.02, 1.0))
     def push(self, force: list[float], duration: float) -> None:
@@ -378,6 +364,18 @@ class ArmOperator(RuleBasedStateMachine):
 
     def _happened(self) -> None:
         self.event = self.shaken = self.rig.time
+
+    def _is_stuck(self, duration: float) -> None:
+        self.blocked = True
+        self._cycles(round(duration / self.rig.period))
+        self.rig.plant.set_brakes(False)
+        self.blocked = False
+        self._happened()
+        self.room = self.room + 0.05  # the estimate of a load goes back
+        if np.isfinite(self.resting_by):  # what has pressed against the obstacle comes back
+            self._stops(self.stops)
+        if self.wrong == "payload":  # it falls until it is known
+            self.excused = max(self.excused, self.rig.time + EXCUSED)
 
     def _set(self, **values: Any) -> bool:
         """Set parameters; whether they were accepted."""
