@@ -262,10 +262,11 @@ def _write_package(arguments: argparse.Namespace, members: Callable[[str], Seque
         print(f"wrote {path}")
     print(f"build with: colcon build --packages-select {package.name}; {output}/README.md says the rest")
     if package.own_hardware:
+        of = ", ".join(filter(None, package.own_hardware))
         note(
             [
-                "the description has a ros2_control tag of its own: the launch file starts that hardware,"
-                " and no simulation"
+                f"the description {f'of {of} ' if of else ''}has a ros2_control tag of its own: the launch"
+                " file starts that hardware, and no simulation"
             ]
         )
     return 0

@@ -63,11 +63,11 @@ class Placed(NamedTuple):
 
 
 def with_simulated_hardware(urdf: bytes, systems: Sequence[System]) -> str:
-    """The text of a description; where it names no hardware for ros2_control, the models are added as such.
+    """The text of a description, with models as hardware for ros2_control.
 
     Args:
         urdf: the description.
-        systems: that simulate it.
+        systems: that simulate the robots without hardware of their own.
 
     Raises:
         ModelError: it is not in UTF-8.
@@ -79,7 +79,7 @@ def with_simulated_hardware(urdf: bytes, systems: Sequence[System]) -> str:
             "the description is not in UTF-8, which the package's copy of it has to be"
         ) from error
     end = text.rfind("</robot>")
-    if names_hardware(urdf) or end < 0:
+    if end < 0:
         return text
     return text[:end] + _without_directions("".join(map(_hardware, systems))) + text[end:]
 

@@ -157,9 +157,9 @@ class ControllerPackage:
         }
 
     @property
-    def own_hardware(self) -> bool:
-        """Return whether a description names hardware of its own, which the launch file then starts."""
-        return any(names_hardware(robot.urdf) for robot in self._robots)
+    def own_hardware(self) -> list[str]:
+        """Names of the robots with hardware of their own, which the launch file then starts."""
+        return [one.name for one in self.members if names_hardware(one.robot.urdf)]
 
     @cached_property
     def _mujoco(self) -> str | None:
@@ -184,9 +184,14 @@ class ControllerPackage:
     def _weights(self) -> dict[str, float]:
         """Efforts that carry the robots where they begin, by joint; none for hardware of their own."""
         found: dict[str, float] = {}
-        for one in self.members if self._mujoco and not self.own_hardware else ():
+        for one in self._simulated if self._mujoco else ():
             found |= weights(one.simulated, list(one.robot.start.values()))
         return found
+
+    @property
+    def _simulated(self) -> list[Member]:
+        """Robots without hardware of their own."""
+        return [one for one in self.members if not names_hardware(one.robot.urdf)]
 
     @property
     def _robots(self) -> list[GeneratedRobot]:
@@ -202,9 +207,9 @@ class ControllerPackage:
         return [f"robots/{suffix.removeprefix('_')}" if suffix else "." for suffix in suffixes]
 
     def _description(self) -> str:
-        systems = [one.robot.hardware(one.key, one.prefix, one.gravity) for one in self.members]
+        systems = [one.robot.hardware(one.key, one.prefix, one.gravity) for one in self._simulated]
         moved = {joint for system in systems for joint in system.joints}
-        for one in self.members:
+        for one in self._simulated:
             still = one.robot.beside(one.key, one.prefix, moved)
             systems += still
             moved |= {joint for system in still for joint in system.joints}

@@ -15,7 +15,7 @@ import numpy as np
 from robot_dynamics.control.arm.actuators import ActuatorParameters
 from robot_dynamics.control.arm.parameters import ArmParameters
 from robot_dynamics.control.arm.payload import PayloadParameters, TipPayloadParameters
-from robot_dynamics.controllers.description import System, with_simulated_hardware
+from robot_dynamics.controllers.description import System, names_hardware, with_simulated_hardware
 from robot_dynamics.controllers.model_header import model_values
 from robot_dynamics.controllers.parameters import descriptions, parameter_file, payload_names
 from robot_dynamics.controllers.sources import kernel_sources
@@ -94,7 +94,9 @@ class GeneratedRobot:
             **templates(TEMPLATES, self._values(project), suffix),
             **{f"src/model/{name}": text for name, text in kernels.items()},
             "src/parameters.yaml": parameter_file(self.descriptions, self.name),
-            "urdf/robot.urdf": with_simulated_hardware(self.urdf, [self.hardware(), *self.beside()]),
+            "urdf/robot.urdf": with_simulated_hardware(
+                self.urdf, [] if names_hardware(self.urdf) else [self.hardware(), *self.beside()]
+            ),
         }
 
     def hardware(self, name: str = "", prefix: str = "", gravity: Array | None = None) -> System:

@@ -1,5 +1,7 @@
 """Several robots in one ros2_control package: what its files say, and what is refused."""
 
+from xml.etree import ElementTree
+
 import numpy as np
 import pinocchio as pin
 import pytest
@@ -143,3 +145,15 @@ def test_options_for_one_robot_are_refused(tmp_path, capsys):
     assert main(["generate", str(tmp_path / "cell.yaml"), "-o", str(folder)]) == 1
     assert "names robots, which makes a package: add --ros2-control" in capsys.readouterr().err
     assert not folder.exists()
+
+
+def test_a_robot_without_hardware_is_simulated_beside_one_that_has_its_own(tmp_path, capsys):
+    tag = '<ros2_control name="mine" type="system"><hardware><plugin>a/B</plugin></hardware></ros2_control>'
+    urdf = rd.resources.resource("urdf/scara.urdf").read_text(encoding="utf-8")
+    (tmp_path / "own.urdf").write_text(urdf.replace("</robot>", f"{tag}</robot>"), encoding="utf-8")
+    code, folder = generated(tmp_path, "robots: {a: {description: own.urdf}, b: {description: scara}}")
+    assert code == 0
+    assert "of a has a ros2_control tag of its own" in capsys.readouterr().err
+    whole = ElementTree.parse(folder / "urdf/robot.urdf")
+    hardware = {one.get("name"): one.findtext("hardware/plugin") for one in whole.iterfind("ros2_control")}
+    assert hardware == {"a_mine": "a/B", "b_simulated_arm": "cell_control_b/SimulatedArm"}

@@ -852,7 +852,7 @@ def test_the_simulated_arm_begins_within_its_limits(tmp_path):
 
 def test_marks_of_writing_direction_are_references_in_the_copy():
     told = '<robot name="a\u202eb"><!-- \u2066 --><ros2_control name="mine"/></robot>'
-    copy = with_simulated_hardware(told.encode(), [System("arm", "none", {})])
+    copy = with_simulated_hardware(told.encode(), [])
     assert copy == '<robot name="a&#x202e;b"><!-- &#x2066; --><ros2_control name="mine"/></robot>'
     added = with_simulated_hardware(b"<robot></robot>", [System("arm", "none", {"j\u202e": -0.07})])
     assert '<joint name="j&#x202e;">' in added
