@@ -2,14 +2,14 @@
 
 The platforms weigh 2 kg, 25 kg and 2 t. In half of the sequences something is declared wrongly: masses,
 friction of 0 to 3 times the real one, gravity that is tilted by up to 10 degrees. The events: trajectories,
-streams, services, payloads, pushes, a leg that jams, gains, live limits, lost states. For every cycle: no leg
-is faster than MARGIN of its speed limit, none comes nearer to an end stop than GAP, and none moves on engaged
-brakes, on which a parked platform may rest on its stops. Excused are lost states and pushes, and a moment
-after each. With a wrong declaration a platform sags until that is estimated, with gains below SOFT it is
-farther from its reference than that is from a stop, and a leg that was jammed comes back to its place beside
-a stop: these may touch the stops, no faster than the platform settles; they yield a little. Where low gains
-meet a wrong declaration, a fifth of the weight moves the platform by a third of its stroke, and its stops are
-not judged.
+streams, services, payloads, pushes, a leg that jams, gains, live limits, lost states. For every cycle: no
+leg is faster than MARGIN of its speed limit, none comes nearer to an end stop than GAP, and none moves on
+engaged brakes, on which a parked platform may rest on its stops. Excused are lost states and pushes, and a
+moment after each. With a wrong declaration a platform sags until that is estimated, with gains below SOFT
+it is farther from its reference than that is from a stop, a leg that was jammed comes back to its place
+beside a stop, and one that fell onto a stop while states were missing rests there: these may touch the
+stops, no faster than the platform settles; they yield a little. Where low gains meet a wrong declaration, a
+fifth of the weight moves the platform by a third of its stroke, and its stops are not judged.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class PlatformOperator(RuleBasedStateMachine):
         legs = self.rig.machine.legs
         self.force, self.reach = legs[0].limits.force, legs[0].limits.longest - legs[0].limits.shortest
         self.home = self.rig.machine.home_position
-        self.excused, self.sags, self.freed = 0.0, wrong != "nothing", -np.inf
+        self.excused, self.sags, self.freed, self.fell = 0.0, wrong != "nothing", -np.inf, False
         self.rests: np.ndarray | None = None
         self._cycles(3)
 
@@ -215,16 +215,17 @@ class PlatformOperator(RuleBasedStateMachine):
                     f"it moves by {1e3 * moved:.1f} mm on its brakes at {now:.3f} s"
                 )
                 continue  # a parked platform may rest on its stops
-            if now < self.excused:
-                continue
-            assert quick.max() < MARGIN, f"{quick.max():.2f} of a leg's speed limit at {now:.3f} s"
             low, high = rig.strokes.T
             gaps = np.minimum(rig.plant.position - low, high - rig.plant.position)
             gap, nearest = gaps.min(), np.abs(rig.plant.velocity)[gaps < GAP * self.reach]
+            self.fell = gap < GAP * self.reach and (self.fell or now < self.excused)
+            if now < self.excused:
+                continue
+            assert quick.max() < MARGIN, f"{quick.max():.2f} of a leg's speed limit at {now:.3f} s"
             soft = min(rig.control.parameters.kp) < SOFT
             if soft and self.sags:
                 continue
-            touches = soft or self.sags or now < self.freed + FREED
+            touches = soft or self.sags or self.fell or now < self.freed + FREED
             slow = touches and nearest.max(initial=0.0) < MARGIN * rig.control.parameters.settle_speed
             assert gap > (-4.0 * GAP if slow else GAP) * self.reach, (
                 f"a leg comes within {1e3 * gap:.2f} mm of its end stop at {now:.3f} s"
