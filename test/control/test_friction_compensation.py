@@ -57,6 +57,22 @@ def test_friction_that_is_declared_three_times_drives_no_leg_beyond_its_limit():
     assert 0.9 < loop.share < 1.04
 
 
+def test_friction_that_a_light_joint_has_shown_is_overcome_at_once_after_each_reversal():
+    """A wrist without rotor inertia at 125 Hz stood still for most of each move."""
+    probe = ArmLoop("puma", None)
+    effort = 0.01 * np.array([limit.effort for limit in probe.plant.limits])
+    drives = {"friction": tuple(effort), "damping": tuple(effort / probe.limits)}
+    loop = ArmLoop("puma", None, declared=drives, real=drives, period=0.008)
+    loop.step()
+    home = loop.plant.position.copy()
+    for k in range(8):
+        loop.go(home + (-1) ** k * 0.4 * np.array([0.0, 0.0, 0.0, 1.0, 1.0, 1.0]), 1.0)
+        loop.run(1.12)
+    position, _, _, reference = np.moveaxis(np.array(loop.history[-140:]), 1, 0)
+    assert np.abs(position - reference)[:, 5].max() < 0.1
+    assert loop.trip is None
+
+
 def test_coulomb_friction_that_is_not_there_does_not_hunt_at_rest():
     """A UR5 at rest swung at 0.23 of its velocity limit."""
     loop = ArmLoop("ur5", READY, declared={"friction": (3.0,)})
