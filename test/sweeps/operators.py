@@ -11,6 +11,7 @@ parameters until the sequence changes some; declarations may be wrong. ``arm_ope
 from __future__ import annotations
 
 import argparse
+import ast
 import sys
 import time
 import warnings
@@ -55,6 +56,15 @@ def search(kind: type[RuleBasedStateMachine], examples: int, steps: int, number:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         run_state_machine_as_test(seed(number)(kind), settings=chosen)  # type: ignore[no-untyped-call]
+
+
+def play(robot: str, events: str) -> None:
+    """Do events to a robot in turn, calls of its operator; AssertionError with the first that must not be."""
+    operator = machines()[robot]()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for event in ast.parse(events).body:
+            exec(f"operator.{ast.unparse(event)}", {"operator": operator})
 
 
 def main() -> int:

@@ -1,0 +1,48 @@
+"""Sequences of the search ``operators`` that once ended in what must not be: robot, and its events."""
+
+LOAD_THAT_DRIVES_A_JOINT = (
+    "panda",
+    """
+begin(towards=0.0, size=0.983, scale=0.9, wrong="gravity", place=[0.8, -0.454, -0.848, -0.609, 0.0,
+    -0.197, -0.715])
+push(duration=0.316, force=[0.873, 0.564, 0.592])
+limits(values={"max_effort_step": 0.266, "on_contact": "off"})
+block(duration=0.369)
+lose(age=0.0, duration=0.0135)
+jam(duration=0.896, which=5)
+limits(values={"model_change_time": 0.928})
+poses(count=7, reach=0.0956, turn=[0.0, 0.0, -0.419], way=[0.396, 0.0, 0.0])
+teardown()
+""",
+)
+"""Gravity that is declared 10 degrees wrong: what a joint had carried drove it on in a protective stop."""
+
+STOP_ON_A_NEW_LINE = (
+    "puma",
+    """
+begin(place=[0.0, -0.0546, -0.5073, 0.5232, 0.0, 0.0, 0.0], wrong="payload", scale=1.0, towards=2.0,
+    size=0.993)
+effort_limits(scale=0.77)
+trajectory(moving=False, places=[[0.0, 0.577, 0.939, 0.895, 0.0, 0.836, -0.448], [0.039, 0.745, 0.011,
+    -0.287, -0.424, 0.062, 0.0], [0.73, 0.0, 0.755, -0.729, 0.0, 0.0, 0.6], [0.0, 0.0, 1.0, -0.135,
+    -0.352, 0.123, 1.0]], reach=0.1, then=0.486, times=[1.0, 0.595, 0.0731, 0.154])
+push(duration=0.186, force=[0.544, 0.002, 0.339])
+limits(values={"stream_horizon": 0.1, "max_acceleration": (8.2,), "stop_deceleration": (1.0,),
+    "safe_fade_time": 0.545, "max_effort_step": 0.00105, "loop_delay": 0.0, "observer_gain": 200.0,
+    "on_contact": "yield", "model_change_time": 10.0})
+stop(how="stop_at_once", wait=True)
+trajectory(moving=False, places=[[0.0, 0.005, 0.623, -0.617, -0.0445, 0.233, 0.0], [0.0, 0.832, -0.967,
+    0.0, -0.175, 0.227, 0.136], [0.0, -0.544, -0.662, 0.731, -0.151, 0.0, 0.0], [-0.726, -0.182, 0.0, 0.0,
+    -0.655, 0.0, 0.0]], reach=0.0106, then=0.99, times=[0.109, 0.2203, 0.0696, 1.173])
+limits(values={"safe_fade_time": 0.0986, "loop_delay": 0.002, "stop_deceleration": (1.0146,),
+    "on_contact": "report", "stream_horizon": -1.0, "model_change_time": 0.1166, "max_acceleration":
+    (8.666,)})
+block(duration=0.0316)
+go_on(how="reset_fault")
+block(duration=0.02)
+block(duration=0.459)
+go_on(how="unpark")
+teardown()
+""",
+)
+"""2.5 kg that nobody declared: a stop on a new line lost what stiffened joints pulled with."""
