@@ -205,7 +205,7 @@ def _captioned(captions: Sequence[str], images: Sequence[bytes]) -> list[dict[st
 def _force_note(every: Sequence[PlaneMap], limit: float) -> str:
     greatest = max(float(np.nanmax(m.force[m.kept], initial=0.0)) for m in every)
     if not np.isfinite(limit):
-        return f"It reaches {_figures(greatest)} N; the machine names no limit."
+        return f"It reaches {_figures(greatest)} N; the platform's file names no limit."
     return f"It reaches {_figures(greatest)} N, {greatest / limit:.0%} of the limit of {_figures(limit)} N."
 
 

@@ -96,7 +96,7 @@ def tracking_failure(
         plants: summaries of the simulators.
     """
     late = 1e-6 * max(timing["late_us_max"] for timing in plants)
-    held_up = f"the machine held the simulator up for as long as {late:.3f} s"
+    held_up = f"the computer held the simulator up for as long as {late:.3f} s"
     losses, jumps = (sum(summary[name] for summary in controllers) for name in ("states_lost", "jumps"))
     if losses or jumps:
         return (

@@ -296,7 +296,7 @@ class Feeder:
         trajectory = plan.trajectory
         self._log.info(
             f"sent {len(plan.samples.times)} points for {trajectory.end - trajectory.start:.3f} s"
-            f"{', in place of the one under way' if plan.moving else ''};"
+            f"{', in place of the active one' if plan.moving else ''};"
             f" interpolated efforts are within {plan.samples.error.max():.3g} of the model's"
         )
 

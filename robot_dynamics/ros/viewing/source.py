@@ -77,11 +77,11 @@ class MachineSource(ABC):
         """Send the machine to a goal.
 
         Raises:
-            RobotDynamicsError: it is not known where the machine is, nobody controls it, or it cannot get
+            RobotDynamicsError: it is not known where the robot is, nobody controls it, or it cannot get
                 there.
         """
         if self.states.age > STALE:
-            raise TrajectoryError("it is not known where the machine is")
+            raise TrajectoryError("it is not known where the robot is")
         if not self._trajectories.get_subscription_count():
             raise TrajectoryError(self._uncontrolled)
         self._trajectories.publish(self.trajectory(goal))
