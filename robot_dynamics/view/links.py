@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -77,6 +78,7 @@ def _corners(visual: Visual) -> Array:
     return np.asarray(_SIGNS * half)
 
 
+@functools.lru_cache(maxsize=1024)
 def _mesh_corners(shape: MeshFile) -> Array:
     """Corners of the box about a mesh; its origin where it cannot be read."""
     try:

@@ -22,7 +22,7 @@ from robot_dynamics.ros.control.native.listener import Listener
 from robot_dynamics.ros.control.records import Cycles
 from robot_dynamics.ros.control.watchdog import Loan, Watchdog
 from robot_dynamics.ros.support import qos
-from robot_dynamics.ros.support.hot_loop import spin_on, take_all, take_one
+from robot_dynamics.ros.support.hot_loop import AT_REST, HOUSEKEEPING, spin_on, take_all, take_one
 from robot_dynamics.ros.support.spin import StopEvent
 
 MOST_TAKEN = 64
@@ -104,7 +104,7 @@ class PythonHost(Host[C]):
     def spin(self, stop: StopEvent) -> None:
         """Run the node until the event."""
         stop.last_word = self.engage_at_once
-        spin_on(self._node, stop, self._states)
+        spin_on(self._node, stop, self._states, AT_REST if self._lockstep else HOUSEKEEPING)
 
     # The cycle
 

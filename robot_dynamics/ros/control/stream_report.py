@@ -55,6 +55,7 @@ class StreamReport:
         self._node, self._controller = node, controller
         self._publisher = node.create_publisher(DiagnosticArray, "~/stream_deviation", qos.DIAGNOSTICS)
         self._since: Deviation | None = None
+        self._unsent: Deviation | None = None
         self._reported: Deviation | None = None
         node.create_timer(PERIOD, self.publish, clock=Clock(clock_type=ClockType.STEADY_TIME))
 
@@ -62,9 +63,10 @@ class StreamReport:
         """Send the largest deviation since the last message."""
         controller = self._controller()
         if controller is None or not controller.following_stream:
-            self._since = None
+            self._since = self._unsent = None
             return
-        deviation = self._look(controller)
+        self._look(controller)
+        deviation, self._unsent = self._unsent, None
         if not self._publisher.get_subscription_count():
             return
         beyond = self._beyond(deviation, controller)
@@ -99,13 +101,14 @@ class StreamReport:
         beyond = self._beyond(self._reported, controller)
         return [f"the stream is changed by {self._reported}"] if beyond else []
 
-    def _look(self, controller: StewartController) -> Deviation | None:
-        """Deviation since the last look; the largest of all looks is kept."""
+    def _look(self, controller: StewartController) -> None:
+        """Keep the deviation since the last look for both reports, where it is their largest."""
         found = controller.modes.deviation()
-        deviation = None if found is None else Deviation(*found)
-        if deviation is not None and (self._since is None or _size(deviation) >= _size(self._since)):
-            self._since = deviation
-        return deviation
+        if found is not None:
+            self._since, self._unsent = (
+                max((one for one in (kept, Deviation(*found)) if one is not None), key=_size)
+                for kept in (self._since, self._unsent)
+            )
 
     def _beyond(self, deviation: Deviation | None, controller: StewartController) -> bool:
         return deviation is not None and deviation.beyond(controller.parameters.stream_tolerance)

@@ -28,7 +28,7 @@ REST = 1.0
 """Time for which the efforts stay as they are before the robot counts as at rest [s]."""
 UNCHANGED = 1e-4
 """Largest change of an effort at rest, as a share of the largest effort [N·m or N]."""
-SLOWER = 10
+SLOWER = 15
 """Time at rest passes so many times slower."""
 
 

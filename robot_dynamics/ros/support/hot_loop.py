@@ -26,6 +26,8 @@ from robot_dynamics.ros.support.faults import hand_over
 
 HOUSEKEEPING = 0.005
 """Steady seconds between two looks at timers, services and other subscriptions."""
+AT_REST = 0.04
+"""The same where messages come more slowly, of loops without a deadline: a look costs half a millisecond."""
 # Callbacks run at one look, so that a flood of requests cannot hold up the loop.
 BATCH = 10
 
@@ -35,7 +37,7 @@ class _ForeignVersion(Exception):
 
 
 def spin_on(
-    node: Node, stop: spin.StopEvent, subscription: Subscription, housekeeping: float = HOUSEKEEPING
+    node: Node, stop: spin.StopEvent, subscription: Subscription, at_rest: float = HOUSEKEEPING
 ) -> None:
     """Run a node until the event, its busy subscription with the least delay.
 
@@ -43,10 +45,10 @@ def spin_on(
         node: the node.
         stop: ends the loop.
         subscription: the busy one; its callback takes the message alone.
-        housekeeping: seconds between two looks at everything else of the node.
+        at_rest: time between two looks at everything else of the node, where messages come more slowly [s].
     """
     try:
-        _loop(node, stop, subscription, housekeeping)
+        _loop(node, stop, subscription, at_rest)
     except _ForeignVersion as reason:
         node.get_logger().warning(
             f"this version of rclpy lets no subscription be served ahead of the others ({reason}): answers"
@@ -55,27 +57,32 @@ def spin_on(
         spin.spin(node, stop)
 
 
-def _loop(node: Node, stop: spin.StopEvent, subscription: Subscription, housekeeping: float) -> None:
+def _loop(node: Node, stop: spin.StopEvent, subscription: Subscription, at_rest: float) -> None:
     executor = SingleThreadedExecutor(context=node.context)
     executor.add_node(node)
-    period = round(1e9 * housekeeping)
-    due = time.monotonic_ns()
+    period, slow = round(1e9 * HOUSEKEEPING), round(1e9 * at_rest)
+    due = last = time.monotonic_ns()
+    interval = 0
     with contextlib.ExitStack() as stack:
         stack.callback(executor.shutdown)
         stack.callback(executor.remove_node, node)
         wait = _Wait(node, subscription, stack)
 
         def serve(patience: int = 0) -> None:
+            nonlocal last, interval
             # Not for ever, should messages come faster than they are dealt with.
             if wait.wait(patience):
-                _take_all(subscription, time.monotonic_ns() + patience)
+                now = time.monotonic_ns()
+                last, interval = now, now - last
+                _take_all(subscription, now + patience)
 
         while not stop.is_set():
             try:
                 remaining = due - time.monotonic_ns()
                 if remaining <= 0:
                     run_ready(executor, between=serve)
-                    due = time.monotonic_ns() + period
+                    now = time.monotonic_ns()
+                    due = now + (slow if max(interval, now - last) > slow else period)
                 else:
                     serve(remaining)
             except (_ForeignVersion, ExternalShutdownException):
