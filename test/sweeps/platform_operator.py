@@ -145,6 +145,7 @@ class PlatformOperator(RuleBasedStateMachine):
         if self.rig.brakes:
             return
         plant._built.model.dof_frictionloss[plant._built.slide_rates[which]] = BRAKE
+        self.freed = np.inf
         self._cycles(round(duration / self.rig.period))
         plant.set_brakes(self.rig.brakes)
         self.freed = self.rig.time
