@@ -24,7 +24,8 @@ def listen() -> None:
 def main() -> None:
     """Send and wait."""
     use_sockets()
-    multiprocessing.get_context("spawn").Process(target=listen, daemon=True).start()
+    listener = multiprocessing.get_context("spawn").Process(target=listen)
+    listener.start()
     rclpy.init()
     sender = rclpy.create_node("sender").create_publisher(Bool, "acknowledged", qos.STREAM)
     while not sender.get_subscription_count():
@@ -33,7 +34,10 @@ def main() -> None:
     for _ in range(COUNT):
         sender.publish(Bool())
         sender.wait_for_all_acked(Duration(seconds=60.0))
-    print(f"acknowledged {COUNT} in {time.monotonic() - began:.1f} s", flush=True)
+    took = time.monotonic() - began
+    listener.kill()  # before the parent ends, which whoever reads the line may kill
+    listener.join()
+    print(f"acknowledged {COUNT} in {took:.1f} s", flush=True)
 
 
 if __name__ == "__main__":
