@@ -188,7 +188,7 @@ class ControllerPackage:
             found |= weights(one.simulated, list(one.robot.start.values()))
         return found
 
-    @property
+    @cached_property
     def _simulated(self) -> list[Member]:
         """Robots without hardware of their own."""
         return [one for one in self.members if not names_hardware(one.robot.urdf)]

@@ -105,10 +105,9 @@ class StreamReport:
         """Keep the deviation since the last look for both reports, where it is their largest."""
         found = controller.modes.deviation()
         if found is not None:
-            self._since, self._unsent = (
-                max((one for one in (kept, Deviation(*found)) if one is not None), key=_size)
-                for kept in (self._since, self._unsent)
-            )
+            deviation = Deviation(*found)
+            self._since = _larger(self._since, deviation)
+            self._unsent = _larger(self._unsent, deviation)
 
     def _beyond(self, deviation: Deviation | None, controller: StewartController) -> bool:
         return deviation is not None and deviation.beyond(controller.parameters.stream_tolerance)
@@ -116,6 +115,10 @@ class StreamReport:
 
 def _size(deviation: Deviation) -> float:
     return max(deviation.linear, deviation.angular)
+
+
+def _larger(kept: Deviation | None, deviation: Deviation) -> Deviation:
+    return deviation if kept is None or _size(deviation) > _size(kept) else kept
 
 
 def _message(deviation: Deviation | None, beyond: bool) -> str:
