@@ -124,6 +124,8 @@ def test_a_machine_is_moved_over_a_bad_cable_and_stops_where_it_is_cut(name, nat
             variables |= ENVIRONMENT
             process = host.run(lambda: NodeProcess(node, parameters, arguments, variables))
             stack.callback(process.stop)
+            at = Path(f"/proc/{process.pid}/ns/net")
+            assert at.readlink() == Path(host.namespace).readlink(), "the cable would not matter to it"
             return process
 
         def watch(host, name, *topics):

@@ -30,7 +30,14 @@ _DIES_WITH_PARENT = 1
 
 def can_fork(variables: Mapping[str, str]) -> bool:
     """True if a process in this environment can do without an interpreter that begins anew."""
-    return not any(variables.get(name, "") != os.environ.get(name, "") for name in OWN)
+    own = any(variables.get(name, "") != os.environ.get(name, "") for name in OWN)
+    return not own and not _thread_is_on_another_host()
+
+
+def _thread_is_on_another_host() -> bool:
+    """True if this thread has joined a network namespace that the server, and what it forks, is not in."""
+    of_thread, of_process = (Path(f"/proc/{who}/ns/net") for who in ("thread-self", "self"))
+    return of_thread.exists() and of_thread.readlink() != of_process.readlink()
 
 
 class ForkedProcess:
