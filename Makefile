@@ -22,7 +22,7 @@ WORKERS ?= 2
 
 DOCS_OUTPUT ?= docs_output
 
-.PHONY: demo report docs size test lint style unit colcon test-browser test-long test-whole mutation fuzz faults drill soak sweep clean
+.PHONY: demo report docs size test lint style unit unit-long colcon test-browser test-long test-whole mutation fuzz faults drill soak sweep clean
 
 demo: $(VENV)/runtime.stamp
 	$(BIN)/robot_dynamics demo --output $(DEMO_OUTPUT) $(if $(filter 1,$(VIEW)),--view) $(DEMO_ARGS)
@@ -41,11 +41,8 @@ docs: $(VENV)/docs.stamp
 size: $(VENV)/bin/python
 	@$(BIN)/python docs/tools/size.py $(if $(SINCE),--since $(SINCE))
 
-# mypy runs beside the tests, which leave processors idle; what it says comes after them.
 test: style
-	@$(BIN)/mypy >$(VENV)/mypy.log 2>&1 & types=$$!; \
-	$(MAKE) --no-print-directory unit; unit=$$?; \
-	wait $$types; types=$$?; cat $(VENV)/mypy.log; [ $$unit -eq 0 ] && [ $$types -eq 0 ]
+	@$(MAKE) --no-print-directory unit
 	@$(MAKE) --no-print-directory colcon
 
 lint: style
@@ -55,11 +52,19 @@ style: $(VENV)/development.stamp
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 
+# The tests are compiled once before: each of the workers would.
 unit: $(VENV)/development.stamp
+	@$(BIN)/pytest --collect-only -q test >/dev/null || true
 	$(BIN)/pytest -n auto --dist worksteal -m "not browser and not whole and not long" test
 
-# Tests that take a second of processor time or more each: builds, sanitizers, searches, whole identifications.
+# Types, and tests that take most of a second of processor time or more each: builds, sanitizers, searches,
+# whole identifications. mypy runs beside the tests, which leave processors idle.
 test-long: $(VENV)/development.stamp
+	@$(BIN)/mypy >$(VENV)/mypy.log 2>&1 & types=$$!; \
+	$(MAKE) --no-print-directory unit-long; unit=$$?; \
+	wait $$types; types=$$?; cat $(VENV)/mypy.log; [ $$unit -eq 0 ] && [ $$types -eq 0 ]
+
+unit-long: $(VENV)/development.stamp
 	$(BIN)/pytest -n auto --dist worksteal -m "long and not browser" test
 
 # A robot identified by one command, and the tutorials as a reader runs them: minutes of wall time.

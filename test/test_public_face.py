@@ -49,6 +49,7 @@ def test_an_unknown_name_is_an_attribute_error():
         _ = rd.load_udrf
 
 
+@pytest.mark.long
 def test_every_error_is_public_and_stands_in_one_place():
     defined = {
         name

@@ -47,6 +47,7 @@ def reasons():
                     yield f"{file}:{node.lineno}", given[0].value
 
 
+@pytest.mark.long
 def test_every_reason_is_listed_and_every_entry_used():
     """Also of tests that are not skipped on this machine."""
     found = {where: feature_of(reason) for where, reason in reasons()}
@@ -67,6 +68,7 @@ def session(pytester, monkeypatch):
     return pytester
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["alone", "xdist"])
 def test_any_other_skip_is_a_failure(session, workers):
     session.makepyfile(test_some=SKIPPING, test_module=MODULE.format("nobody_has_this"))

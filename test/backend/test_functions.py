@@ -105,6 +105,7 @@ def test_one_row_of_an_optional_input_stands_for_all_states(function, rows):
     check(function(inputs["x"], inputs["y"], force=inputs["force"]), inputs)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("count", [None, 1, 37, 700])
 def test_results_go_where_they_are_wanted(function, rows, count):
     inputs = {name: np.resize(rows[name], (count or 1, rows[name].shape[1])) for name in ("x", "y")}

@@ -100,6 +100,7 @@ def test_a_platforms_controller_says_in_a_line_which_compiler_to_install(tmp_pat
     assert "install gcc" in process.stdout and process.returncode == 0, process.stderr
 
 
+@pytest.mark.long
 def test_a_compiler_that_fails_is_quoted_once_and_not_needed(tmp_path):
     broken = tmp_path / "cc"
     broken.write_text("#!/bin/sh\necho 'kernel.c:1: it is Sunday' >&2\nexit 1\n")

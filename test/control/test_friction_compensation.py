@@ -111,6 +111,7 @@ def there_and_back(declared, **parameters):
     return loop
 
 
+@pytest.mark.long
 def test_friction_that_builds_up_after_a_reversal_is_followed():
     """The model with it leaves a small part of the error; efforts do not step, and the arm rests."""
     plain = {name: row for name, row in BUILDS_UP.items() if not name.startswith("presliding")}

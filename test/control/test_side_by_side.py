@@ -91,6 +91,7 @@ def test_a_shorter_trajectory_beside_a_longer_one_ends_by_itself_and_what_waits_
     assert whole.joints == whole.carried == ()
 
 
+@pytest.mark.long
 def test_random_trajectories_leave_every_joint_alone_that_they_do_not_name(loop):
     control, rng = loop.control, np.random.default_rng(3)
     for _ in range(40):

@@ -108,6 +108,7 @@ def test_whatever_is_sent_the_reference_keeps_every_limit(base):
     assert 4000.0 < strongest < 15e3
 
 
+@pytest.mark.long
 def test_when_nothing_further_is_handed_over_the_platform_stops_within_the_limits(base):
     """As when Python hangs: the core goes on alone, amid a stream that asks for too much."""
     random, home = np.random.default_rng(7), base.machine.home_position

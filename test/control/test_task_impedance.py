@@ -140,6 +140,7 @@ LAWS = {
 }  # fmt: skip
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("law", LAWS)
 @pytest.mark.parametrize("robot", ["ur5", "panda"])
 def test_the_torque_is_the_law_s_by_pinocchio(robot, law):

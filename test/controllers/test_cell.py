@@ -39,6 +39,7 @@ def cell(tmp_path_factory):
     return folder
 
 
+@pytest.mark.long
 def test_robots_of_a_kind_share_their_code_and_have_controllers_of_their_own(cell):
     assert sorted(path.name for path in (cell / "robots").iterdir()) == ["left", "torso"]
     document = yaml.safe_load((cell / "config/controllers.yaml").read_text(encoding="utf-8"))
@@ -147,6 +148,7 @@ def test_options_for_one_robot_are_refused(tmp_path, capsys):
     assert not folder.exists()
 
 
+@pytest.mark.long
 def test_a_robot_without_hardware_is_simulated_beside_one_that_has_its_own(tmp_path, capsys):
     tag = '<ros2_control name="mine" type="system"><hardware><plugin>a/B</plugin></hardware></ros2_control>'
     urdf = rd.resources.resource("urdf/scara.urdf").read_text(encoding="utf-8")

@@ -637,6 +637,7 @@ int main()
 """
 
 
+@pytest.mark.long
 def test_a_payload_that_no_effort_carries_is_refused_live(package, core, tmp_path):
     (tmp_path / "change.cpp").write_text(CHANGE_PROGRAM, encoding="utf-8")
     for source in (package / "src/model").glob("*.c"):
@@ -787,6 +788,7 @@ def test_a_driver_decides_gravity_rate_limits_and_friction(tmp_path):
     assert limits == [min(pair) for pair in zip(described, (54, 5000, 28, 28, 10, 10), strict=True)]
 
 
+@pytest.mark.long
 def test_a_driver_with_a_loop_of_its_own_sets_interfaces_and_mode(tmp_path):
     text = resource("config/drivers/openarm_mit.yaml").read_text(encoding="utf-8")
     own = tmp_path / "own.yaml"
@@ -836,6 +838,7 @@ def test_a_description_with_hardware_of_its_own_stays_as_it_is(tmp_path, capsys)
     assert Path(tmp_path / "own_arm/LICENSE").is_file()
 
 
+@pytest.mark.long
 def test_the_simulated_arm_begins_within_its_limits(tmp_path):
     """At zero, or at the limit next to it."""
     chain = load_urdf(PUMA)

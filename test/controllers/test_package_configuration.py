@@ -59,6 +59,7 @@ def test_versions_with_lists_of_reference_interfaces_are_taken(package, tmp_path
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("version", ["2.50.0", "4.43.9", "5.12.0", "6.4.1"])
 def test_older_versions_are_refused_with_the_one_that_is_needed(package, tmp_path, version):
     done = configured(package, tmp_path, version, solver=False)

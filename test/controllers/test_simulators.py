@@ -66,6 +66,7 @@ def test_the_mujoco_model_is_that_of_the_description_and_is_held_before_activati
     assert np.abs(data.qpos).max() < 1e-4
 
 
+@pytest.mark.long
 def test_the_launch_file_puts_a_simulator_in_place_of_the_hardware(folder):
     names = launch_file(folder)
     given = (folder / "urdf/robot.urdf").read_text(encoding="utf-8")

@@ -124,6 +124,7 @@ def test_other_general_machines_take_no_more(seed):
     assert np.linalg.matrix_rank(machine.platform.inertia) == 3
 
 
+@pytest.mark.long
 def test_the_table_names_every_model_and_the_convention(counts):
     table = reference_table(counts)
     assert CONVENTION in table
@@ -183,6 +184,7 @@ def digest(hash_seed):
     return result.stdout.strip()
 
 
+@pytest.mark.long
 def test_programs_are_the_same_in_every_process():
     assert digest("1") == digest("4242")
 

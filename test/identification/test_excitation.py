@@ -189,6 +189,7 @@ def test_another_seed_gives_another_motion_at_its_own_speed(moved, tmp_path):
     assert "known to" in path.read_text(encoding="utf-8")
 
 
+@pytest.mark.long
 def test_slower_is_the_same_way_with_its_own_derivatives(moved):
     _, _, points = moved
     slow = points.slower(0.1)

@@ -145,6 +145,7 @@ def test_what_holds_a_joint_at_rest_is_not_taken_for_a_law(puma):
     assert "friction_offset" not in friction
 
 
+@pytest.mark.long
 def test_every_link_is_physically_possible(found):
     _, result = found
     for joint in result.chain.joints:
@@ -239,6 +240,7 @@ def test_base_parameters_scatter_as_their_deviations_say(puma):
     assert 0.7 < np.sqrt(np.mean(scores**2)) < 1.2
 
 
+@pytest.mark.long
 def test_a_payload_is_found_with_its_centre(puma):
     payload = inertial.RigidBody(2.0, np.array([0.02, -0.01, 0.08]), np.diag([0.01, 0.012, 0.008]))
     true = simulated.parameters(puma)

@@ -146,6 +146,7 @@ def test_a_tree_of_400_joints_is_refused_where_programs_are_made():
         make_program(tree, np.zeros(3), "gravity")
 
 
+@pytest.mark.long
 def test_commands_take_trees(tmp_path, capsys):
     file = tmp_path / "two_arms.urdf"
     file.write_text(TWO_ARMS, encoding="utf-8")

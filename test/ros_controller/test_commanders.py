@@ -54,6 +54,7 @@ class Arm(Robot):
         return bool(self.commands) and np.allclose(self.commands[-1].data, gravity_load(PLACE), rtol=1e-6)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("host", ["on", "off"])
 def test_a_spare_waits_takes_over_and_is_left_alone(host):
     with commander(NODE, host, False) as first, peer_with(first) as peer:

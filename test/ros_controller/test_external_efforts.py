@@ -23,6 +23,7 @@ PARAMETERS = {
 }
 
 
+@pytest.mark.long
 def test_an_arm_that_is_kept_from_its_reference_feels_it_and_stops():
     with controller(**PARAMETERS) as node, peer_with(node) as peer:
         robot = Robot(peer)

@@ -42,6 +42,7 @@ FRONT = 1.5
 """For which the node's own thread may hang [s]."""
 
 
+@pytest.mark.long
 def test_states_are_answered_while_python_hangs_until_the_front_timeout(hang):
     # An arm that is kept beside its reference looks like one with a load. The safe output would carry it,
     # too, and could not be told from feedback.

@@ -115,6 +115,7 @@ def test_the_same_is_read_as_by_rclpy(message):
     same(bytes(serialize_message(message)))
 
 
+@pytest.mark.long
 @settings(deadline=None, derandomize=True, max_examples=300)
 @given(trajectories(), st.data())
 def test_damaged_bytes_are_refused_by_a_trajectory_error_or_read_as_by_rclpy(message, data):

@@ -67,6 +67,7 @@ def test_states_of_a_computer_with_another_clock_are_named():
         node.wait_for_output("joint states are stamped .* s ahead of this computer's clock")
 
 
+@pytest.mark.long
 def test_clocks_of_computers_that_disagree_are_named(tmp_path):
     """The arm's computer is an hour ahead of the controller's, a sender's another hour."""
     clock, given = WallClock(tmp_path), {"robot_description": TWO_LINKS, "rate": 100.0}

@@ -48,6 +48,7 @@ def recording(*arguments):
     assert code == 0, "".join(lines)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("storage", ["sqlite3", "mcap"])
 def test_a_recorded_bag_holds_every_state(storage, tmp_path):
     given = ("-o", str(tmp_path / "run"), "--storage", storage, "--topic", "arm/joint_states")

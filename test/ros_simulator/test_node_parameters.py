@@ -134,6 +134,7 @@ def test_run_says_how_to_get_ros(capsys, monkeypatch):
     assert install_command("ros") in capsys.readouterr().err
 
 
+@pytest.mark.long
 def test_run_hands_over_everything_after_the_node():
     command = [sys.executable, "-m", "robot_dynamics.cli.main", "run", "simulator"]
     for arguments, code, complaint in (

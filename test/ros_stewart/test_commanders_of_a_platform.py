@@ -245,6 +245,7 @@ def test_a_second_interrupt_engages_the_brakes_of_a_moving_platform_and_ends_its
         peer.wait_until(lambda: brakes[-1].data, "the last word does not engage the brakes")
 
 
+@pytest.mark.long
 def test_the_driver_s_state_of_the_brakes_is_believed():
     given = {**JUDGED_BY_NOBODY, "safe_fade_time": 0.05, "brake_engage_time": 0.0, "brake_release_time": 0.0}
     with NodeProcess(NODE, given) as node, peer_with(node) as peer:

@@ -103,6 +103,7 @@ def test_a_pose_without_a_stamp_counts_without_the_scatter_of_its_way():
     assert PlatformOperation._punctual(operation, {}) == 0
 
 
+@pytest.mark.long
 def test_a_motion_that_is_not_played_ends_with_the_reason(tmp_path):
     """An inactive node refuses the first pose; a node that is not there does not answer."""
     z = demo().machine.home_position[2]
@@ -131,6 +132,7 @@ def test_a_motion_that_is_not_played_ends_with_the_reason(tmp_path):
             assert "no node nobody answers within 1 s" in player.stdout.read()
 
 
+@pytest.mark.long
 def test_a_recorded_motion_is_played_through_the_same_gate(tmp_path):
     """The file wants 0.2 m within a tenth of a second; the reference comes as near as it can."""
     platform = demo()
