@@ -36,15 +36,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--cycles",
         type=whole_number,
         metavar="N",
-        help="instead: N cycles of controllers of an arm and of a platform, in Python and in C, back to back"
-        " and the last of them once per millisecond",
+        help="time N cycles of controllers instead, of an arm and of a platform, in Python and in C, back to"
+        " back and the last of them once per millisecond",
     )
     parser.add_argument(
         "--retime",
         type=whole_number,
         metavar="N",
-        help="instead: N rounds of retiming one path of seven joints with 1000 intervals, beside toppra and"
-        " copp-py where they are installed",
+        help="time N rounds of retiming instead, of one path of seven joints with 1000 intervals, beside"
+        " toppra and copp-py where they are installed",
     )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the numbers")
     parser.add_argument("--plot", type=Path, metavar="FILE.png", help="draw time over the number of joints")

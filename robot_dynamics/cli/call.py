@@ -11,7 +11,9 @@ from robot_dynamics.cli.set import add_robot_arguments, robot_namespace
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     parser.add_argument(
-        "service", help="such as hold, reset_fault, park, unpark, emergency_stop or estimate_payload"
+        "service",
+        help="name of the service, such as hold, reset_fault, park, unpark, emergency_stop or"
+        " estimate_payload",
     )
     add_robot_arguments(parser, "call the service at every robot")
 

@@ -65,7 +65,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--port", type=whole_number, help="port of the web view (default: the first free one from 8080 on)"
     )
     parser.add_argument("--no-browser", action="store_true", help="do not open a browser")
-    parser.add_argument("--backend", choices=BACKENDS, default="auto", help="default: %(default)s")
+    parser.add_argument(
+        "--backend",
+        choices=BACKENDS,
+        default="auto",
+        help="implementation of the model (default: %(default)s)",
+    )
 
 
 def add_path_arguments(parser: argparse.ArgumentParser) -> None:

@@ -46,7 +46,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
         action="append",
         help="only this formulation, with its steps; may be repeated; default: all",
     )
-    parser.add_argument("--format", choices=("text", "json", "csv"), default="text", help="default: text")
+    parser.add_argument(
+        "--format",
+        choices=("text", "json", "csv"),
+        default="text",
+        help="format of the table (default: text)",
+    )
     parser.add_argument(
         "--draws",
         type=whole_number,

@@ -49,7 +49,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--duration",
         type=number_within(1.0, 86400.0),
         default=60.0,
-        help="seconds of the real-time run (default: %(default)s)",
+        help="duration of the real-time run [s] (default: %(default)s)",
     )
 
 

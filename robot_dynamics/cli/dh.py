@@ -23,7 +23,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--format",
         choices=("text", "json", "csv"),
         default="text",
-        help="text in degrees and metres, json and csv in radians and metres; default: text",
+        help="format of the table: text in degrees and metres, json and csv in radians and metres"
+        " (default: text)",
     )
     parser.add_argument(
         "--tolerance",

@@ -63,8 +63,20 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--effort", type=number, default=0.6, metavar="SHARE", help="share of the effort limits, 0.6 at most"
     )
     add_payload_argument(parser, "mass that may be at the tip without exceeding that share")
-    parser.add_argument("--period", type=number, default=20.0, metavar="S", help="default: %(default)s")
-    parser.add_argument("--harmonics", type=whole_number, default=8, metavar="N", help="default: %(default)s")
+    parser.add_argument(
+        "--period",
+        type=number,
+        default=20.0,
+        metavar="S",
+        help="period of the motion [s] (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--harmonics",
+        type=whole_number,
+        default=8,
+        metavar="N",
+        help="number of harmonics of the Fourier series (default: %(default)s)",
+    )
     parser.add_argument(
         "--speeds",
         type=number,

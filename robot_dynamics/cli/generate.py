@@ -45,7 +45,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
         " package for all its robots."
     )
     add_chain_arguments(parser)
-    parser.add_argument("--language", choices=tuple(LANGUAGES), default="c", help="default: %(default)s")
+    parser.add_argument(
+        "--language",
+        choices=tuple(LANGUAGES),
+        default="c",
+        help="language of the source (default: %(default)s)",
+    )
     parser.add_argument(
         "-o", "--output", type=Path, metavar="DIR", default=Path(), help="folder for the files; default: here"
     )
@@ -80,7 +85,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--objective",
         choices=[objective.option for objective in Objective],
         default=Objective.TIME.option,
-        help="what the generator makes small: "
+        help="cost that the generator minimises: "
         + "; ".join(f"{objective.option}: {objective.value}" for objective in Objective)
         + "; default: %(default)s",
     )

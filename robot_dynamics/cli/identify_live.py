@@ -61,9 +61,19 @@ def add_live_arguments(parser: argparse.ArgumentParser) -> None:
         help="height of the floor in the root frame [m]",
     )
     group.add_argument(
-        "--period", type=number_within(1.0, 600.0), default=20.0, metavar="S", help="default: %(default)s"
+        "--period",
+        type=number_within(1.0, 600.0),
+        default=20.0,
+        metavar="S",
+        help="period of the motion [s] (default: %(default)s)",
     )
-    group.add_argument("--harmonics", type=whole_number, default=8, metavar="N", help="default: %(default)s")
+    group.add_argument(
+        "--harmonics",
+        type=whole_number,
+        default=8,
+        metavar="N",
+        help="number of harmonics of the Fourier series (default: %(default)s)",
+    )
     group.add_argument(
         "--controller",
         default="computed_torque_controller",

@@ -44,19 +44,22 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     add_chain_arguments(parser)
     parser.add_argument(
-        "--states", metavar="FILE.csv", required=True, help="the states; - reads them from standard input"
+        "--states", metavar="FILE.csv", required=True, help="states of the joints; - reads standard input"
     )
     add_gravity_argument(parser)
-    parser.add_argument(
-        "--output", metavar="FILE.csv", help="where to write the efforts (default: standard output)"
-    )
+    parser.add_argument("--output", metavar="FILE.csv", help="file of the efforts (default: standard output)")
     parser.add_argument(
         "--friction",
         action=argparse.BooleanOptionalAction,
         default=None,
         help="include the joints' friction from the description; without either a note says what is left out",
     )
-    parser.add_argument("--backend", choices=BACKENDS, default="auto", help="default: %(default)s")
+    parser.add_argument(
+        "--backend",
+        choices=BACKENDS,
+        default="auto",
+        help="implementation of the model (default: %(default)s)",
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:

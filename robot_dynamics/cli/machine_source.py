@@ -31,7 +31,7 @@ from robot_dynamics.stewart.motion_table import (
 from robot_dynamics.stewart.platform import StewartPlatform, load
 
 SUFFIXES = (".yaml", ".yml")
-PLATFORM = "the platform: a file, or the name of a shipped one, such as stewart_demo"
+PLATFORM = "file of the platform, or the name of a shipped one, such as stewart_demo"
 """Help text of an argument that is read by :func:`platform_of`."""
 
 

@@ -75,7 +75,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--bag-topic", metavar="TOPIC", help="topic of the trajectory, where a bag has several"
     )
-    parser.add_argument("--backend", choices=BACKENDS, default="auto", help="default: %(default)s")
+    parser.add_argument(
+        "--backend",
+        choices=BACKENDS,
+        default="auto",
+        help="implementation of the model (default: %(default)s)",
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:

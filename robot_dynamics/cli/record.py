@@ -24,7 +24,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="folder of the bag, or CSV file of --waypoints; it must not exist yet",
     )
     parser.add_argument(
-        "--storage", choices=("sqlite3", "mcap"), default="sqlite3", help="default: %(default)s"
+        "--storage",
+        choices=("sqlite3", "mcap"),
+        default="sqlite3",
+        help="storage plugin of the bag (default: %(default)s)",
     )
     parser.add_argument(
         "--waypoints",

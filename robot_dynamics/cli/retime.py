@@ -79,7 +79,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="FILE.png",
         help="let computed torque follow the path before and after on a simulated arm, and draw its efforts",
     )
-    parser.add_argument("--backend", choices=BACKENDS, default="auto", help="default: %(default)s")
+    parser.add_argument(
+        "--backend",
+        choices=BACKENDS,
+        default="auto",
+        help="implementation of the model (default: %(default)s)",
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -32,7 +32,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "arguments",
         nargs=argparse.REMAINDER,
         metavar="...",
-        help="handed to the node, e.g. --ros-args -p rate:=250.0 --params-file FILE -r __ns:=/left",
+        help="arguments of the node, such as --ros-args -p rate:=250.0 --params-file FILE -r __ns:=/left",
     )
 
 

@@ -11,7 +11,9 @@ from robot_dynamics.stewart.sdf import Controllers, actuator_description, sdf
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("machine", metavar="MACHINE.yaml", help="the platform; - reads standard input")
+    parser.add_argument(
+        "machine", metavar="MACHINE.yaml", help="file of the platform; - reads standard input"
+    )
     parser.add_argument(
         "--controllers", metavar="FILE.yaml", help="drive the legs by gz_ros2_control with these controllers"
     )

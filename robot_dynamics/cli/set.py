@@ -20,8 +20,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "values",
         nargs="*",
         metavar="NAME=VALUE",
-        help="such as payload_mass=1.5 'payload_center=[0, 0, 0.1]' robot_compensates_gravity=true, and any"
-        " parameter that a node takes while it runs, such as mode=gravity_compensation kp=100",
+        help="parameters, such as payload_mass=1.5 'payload_center=[0, 0, 0.1]'"
+        " robot_compensates_gravity=true, and any parameter that a node takes while it runs, such as"
+        " mode=gravity_compensation kp=100",
     )
     parser.add_argument(
         "--save",

@@ -7,10 +7,10 @@ import importlib
 
 # Each module defines configure(parser) and run(arguments) -> exit code.
 COMMANDS = {
-    "new": "write the file of a new machine from its measures",
-    "report": "what a machine reaches, can do and needs, as one page",
-    "check": "whether a machine can follow a motion within its limits",
-    "retime": "slow a motion down to what legs, speeds and forces permit",
+    "new": "write the file of a new platform from its dimensions",
+    "report": "write a page with what a platform reaches, can do and needs",
+    "check": "check whether a platform can follow a motion within its limits",
+    "retime": "slow a motion down until it keeps the limits of lengths, speeds and forces",
     "play": "stream a motion to a running platform, within its limits",
 }
 

@@ -1,4 +1,4 @@
-"""``robot_dynamics stewart new``: the commented file of a machine, to start a design from."""
+"""``robot_dynamics stewart new``: the commented file of a platform, to start a design from."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from robot_dynamics.inputs.files import check_output, exists, open_output
 from robot_dynamics.stewart.new_machine import Measures, machine_text
 
 OPTIONS = (
-    ("--base-radius", "circle of the joints on the base [m]"),
-    ("--platform-radius", "circle of the joints on the platform [m]"),
-    ("--stroke", "between a leg's shortest and longest length [m]"),
+    ("--base-radius", "radius of the joints' circle on the base [m]"),
+    ("--platform-radius", "radius of the joints' circle on the platform [m]"),
+    ("--stroke", "difference between a leg's longest and shortest length [m]"),
 )
 CHOICES = (
     (
         "--shortest-leg",
-        "of the strokes' lower end [m]; default: legs that stand at about 48 degrees, or longer",
+        "length of a leg at the lower end of its stroke [m]; default: legs at about 48 degrees, or longer",
     ),
     ("--payload", "mass on the platform [kg]; default: by the platform's size"),
-    ("--force", "greatest force of an actuator [N]; default: twice what 5 m/s² in any direction take"),
-    ("--speed", "greatest speed of an actuator [m/s]; default: two strokes a second"),
+    ("--force", "maximum force of an actuator [N]; default: twice the force for 5 m/s² in any direction"),
+    ("--speed", "maximum speed of an actuator [m/s]; default: two strokes a second"),
     ("--mass", "mass of the platform with its payload, in place of --payload [kg]"),
     ("--lower-mass", "mass of the lower part of a leg: housing, motor, screw [kg]"),
     ("--upper-mass", "mass of the upper part of a leg: rod [kg]"),
-    ("--continuous-force", "greatest root mean square of an actuator's force [N]; for the report"),
+    ("--continuous-force", "maximum root mean square force of an actuator [N]; for the report"),
     ("--lead", "lead of the screw per turn [m]; adds the drive"),
     ("--screw-inertia", "moment of inertia of the screw [kg·m²]; with --lead; default: 0"),
     ("--rotor-inertia", "moment of inertia of the motor [kg·m²]; with --lead; default: 0"),
@@ -36,16 +36,19 @@ CHOICES = (
 )
 ANGLES = (
     ("--pair-angle", "angle between the joints of a pair, seen from the circle's centre; default: 20"),
-    ("--base-pair-angle", "the same on the base alone"),
-    ("--base-half-angle", "half of it: from the axis of symmetry to a joint"),
+    ("--base-pair-angle", "angle between the joints of a pair on the base alone"),
+    ("--base-half-angle", "angle from the axis of symmetry to a joint of the base, half the pair angle"),
     ("--platform-pair-angle", "angle between the joints of a pair on the platform alone"),
-    ("--platform-half-angle", "half of it: from the axis of symmetry to a joint"),
-    ("--base-angle", "greatest angle of the base joints from the leg's direction at home"),
-    ("--platform-angle", "greatest angle of the platform joints from the leg's direction at home"),
+    (
+        "--platform-half-angle",
+        "angle from the axis of symmetry to a joint of the platform, half the pair angle",
+    ),
+    ("--base-angle", "maximum angle of the base joints from the leg's direction at home"),
+    ("--platform-angle", "maximum angle of the platform joints from the leg's direction at home"),
 )
 COM = "centre of mass of the platform with its payload, from the centre of its joint circle [m]"
-INERTIA = "moments of inertia about it: xx yy zz, or xx yy zz xy xz yz; with --mass [kg·m²]"
-CURVE = "greatest force over speed, such as 0:9000 0.3:9000 0.6:4000 [m/s, N]; for the report"
+INERTIA = "moments of inertia about the centre of mass: xx yy zz, or xx yy zz xy xz yz; with --mass [kg·m²]"
+CURVE = "maximum force over speed, such as 0:9000 0.3:9000 0.6:4000 [m/s, N]; for the report"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -61,7 +64,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--speed-force", nargs="+", metavar="SPEED:FORCE", help=CURVE)
     parser.add_argument("--name", help="name of the platform; default: that of the file")
     parser.add_argument(
-        "-o", "--output", type=Path, default=Path("machine.yaml"), metavar="FILE", help="default: %(default)s"
+        "-o",
+        "--output",
+        type=Path,
+        default=Path("machine.yaml"),
+        metavar="FILE",
+        help="file of the platform (default: %(default)s)",
     )
     parser.add_argument("--overwrite", action="store_true", help="replace a file that exists")
 

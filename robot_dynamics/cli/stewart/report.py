@@ -20,15 +20,20 @@ from robot_dynamics.spatial import Array
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument(
-        "machine", metavar="MACHINE.yaml", help="the platform; - reads it from standard input"
+        "machine", metavar="MACHINE.yaml", help="file of the platform; - reads standard input"
     )
     parser.add_argument(
-        "-o", "--output", type=Path, metavar="FOLDER", default=Path("report"), help="default: %(default)s"
+        "-o",
+        "--output",
+        type=Path,
+        metavar="FOLDER",
+        default=Path("report"),
+        help="folder of the page (default: %(default)s)",
     )
     parser.add_argument(
         "--motion",
         metavar="PATH.csv",
-        help="a motion with the columns time; x, y, z, or surge, sway, heave from home; qx, qy, qz, qw, or"
+        help="motion with the columns time; x, y, z, or surge, sway, heave from home; qx, qy, qz, qw, or"
         " roll, pitch, yaw; - for standard input; default: a swing along each direction",
     )
     add_motion_arguments(parser)

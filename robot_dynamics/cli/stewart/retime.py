@@ -34,7 +34,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="file of the result: time, x, y, z, qx, qy, qz, qw",
     )
     parser.add_argument(
-        "--fastest", action="store_true", help="as fast as the limits permit; default: slow down only"
+        "--fastest",
+        action="store_true",
+        help="use the fastest timing within the limits; default: only slow down",
     )
     parser.add_argument(
         "--margin",
