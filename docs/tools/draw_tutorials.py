@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import os
 import re
-import runpy
 import tempfile
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import matplotlib
 import numpy as np
@@ -20,19 +20,20 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 
 import robot_dynamics as rd
-from robot_dynamics import stewart
 from robot_dynamics.cli.main import main
-from robot_dynamics.control.stewart.controller import StewartController
-from robot_dynamics.control.stewart.stream import PoseSample
+from robot_dynamics.model.dh import dh_tables
 from robot_dynamics.simulation.arm import ArmPlant
 from robot_dynamics.simulation.parameters import PlantParameters
-from robot_dynamics.simulation.stewart import StewartPlant
 
 DOCS = Path(__file__).resolve().parents[1]
 IMAGES = DOCS / "images"
 PERIOD = 0.002
 COLOURS = ("C0", "C1", "C2")
-LIMIT = {"color": "tab:red", "ls": ":", "lw": 1.2}
+LINKS = ("column", "boom", "forearm")
+SOFT = 40.0
+# At this width the words are large enough on a telephone.
+WIDTH, DPI = 6.4, 120
+INK, PALE = "#2b4a66", "#dfe9f3"
 
 
 def block(page: str, language: str, part: str = "") -> str:
@@ -42,9 +43,9 @@ def block(page: str, language: str, part: str = "") -> str:
     return next(code for code in found if part in code)
 
 
-def save(figure: Any, name: str) -> None:
+def save(figure: Any, name: str, dpi: int = 80) -> None:
     """Write one picture."""
-    figure.savefig(IMAGES / name, dpi=80)
+    figure.savefig(IMAGES / name, dpi=dpi)
     plt.close(figure)
     print(f"wrote {IMAGES / name}")
 
@@ -70,8 +71,8 @@ def poses(dynamics: rd.CompiledDynamics, names: tuple[str, ...]) -> None:
 class Run:
     """The tutorial's controller, and the arm that MuJoCo simulates; keeps what is drawn."""
 
-    def __init__(self, source: Path, **parameters: Any) -> None:
-        self.plant = ArmPlant(source)
+    def __init__(self, source: Path, plant: PlantParameters | None = None, **parameters: Any) -> None:
+        self.plant = ArmPlant(source, parameters=plant)
         chain = rd.load_urdf(source)
         self.control = rd.ArmController(chain, parameters=rd.ArmParameters(**parameters))
         self.rows: list[tuple[Any, ...]] = []
@@ -132,6 +133,178 @@ def springs(source: Path, names: tuple[str, ...]) -> None:
     save(figure, "crane_springs.png")
 
 
+def side_view(places: np.ndarray, **limits: Any) -> tuple[Any, Any]:
+    """The crane from the side: a figure with its links between places (4, 2) [m]."""
+    figure, axes = plt.subplots(figsize=(WIDTH, 4.4), layout="constrained")
+    for k, link in enumerate(LINKS):
+        axes.plot(
+            *places[k : k + 2].T, "-", color=COLOURS[k], linewidth=9, alpha=0.35, solid_capstyle="round"
+        )
+        axes.plot([], [], color=COLOURS[k], linewidth=6, alpha=0.35, label=link)
+    axes.plot([-0.12, 0.12], [0.0, 0.0], color="0.4", linewidth=3)
+    axes.set(xlabel="x [m]", ylabel="z [m]", aspect="equal", **limits)
+    axes.grid(alpha=0.25)
+    return figure, axes
+
+
+def arrow(axes: Any, start: np.ndarray, end: np.ndarray, colour: str, style: str = "-|>") -> None:
+    """A straight arrow between two places."""
+    look = {"arrowstyle": style, "color": colour, "lw": 1.8, "shrinkA": 0, "shrinkB": 0}
+    axes.annotate("", end, start, arrowprops=look, zorder=5)
+
+
+def arc(axes: Any, centre: np.ndarray, radius: float, first: float, last: float, colour: str) -> None:
+    """A turning arrow between two angles [rad]."""
+    angles = np.linspace(first, last, 40)
+    points = centre + radius * np.column_stack([np.cos(angles), np.sin(angles)])
+    axes.plot(*points[:-3].T, color=colour, linewidth=1.8, zorder=5)
+    arrow(axes, points[-5], points[-1], colour)
+
+
+def frames(source: Path) -> None:
+    """The crane with the frames of its table, from the side."""
+    chain, bent = rd.load_urdf(source), np.array([0.0, 0.35, 0.6])
+    table = dh_tables(chain, "modified", 1e-9)[0]
+    poses = table.frames(bent)
+    end = table.forward_kinematics(bent) @ np.array([0.4, 0.0, 0.0, 1.0])
+    places = np.array([[pose[0, 3], pose[2, 3]] for pose in (poses[0], poses[1], poses[3])] + [end[[0, 2]]])
+    figure, axes = side_view(places, xlim=(-0.5, 0.95), ylim=(-0.06, 0.94))
+    for number, pose in enumerate(poses):
+        at = pose[[0, 2], 3]
+        for name, column, colour in (("x", 0, "tab:red"), ("z", 2, "tab:blue")):
+            along = pose[[0, 2], column]
+            length = 0.26 if number in (1, 2) else 0.2
+            if np.linalg.norm(along) > 0.5:
+                tip = at + length * along
+                arrow(axes, at, tip, colour)
+                axes.text(
+                    *(tip + 0.04 * along),
+                    f"${name}_{number}$",
+                    color=colour,
+                    size=13,
+                    ha="center",
+                    va="center",
+                )
+            else:  # towards the reader
+                axes.plot(
+                    *at,
+                    "o",
+                    color="white",
+                    markeredgecolor=colour,
+                    markersize=11,
+                    markeredgewidth=1.8,
+                    zorder=6,
+                )
+                axes.plot(*at, ".", color=colour, markersize=5, zorder=7)
+    axes.text(*(places[1] + [-0.1, 0.035]), "$z_2$", color="tab:blue", size=13)
+    axes.text(*(places[2] + [-0.1, 0.04]), "$z_3$", color="tab:blue", size=13)
+    arc(axes, places[1], 0.17, 0.0, bent[1], INK)
+    axes.text(*(places[1] + [0.18, 0.02]), "$q_2$", size=13, color=INK)
+    arc(axes, places[2], 0.15, bent[1], bent[1] + bent[2], INK)
+    axes.text(*(places[2] + [0.13, 0.12]), "$q_3$", size=13, color=INK)
+    d, a = table.rows[0].d, table.rows[2].a
+    arrow(axes, np.array([-0.16, 0.0]), np.array([-0.16, d]), "0.35", "<|-|>")
+    axes.text(-0.18, d / 2, f"$d_1$ = {d:g} m", ha="right", va="center", size=11)
+    across = np.array([np.sin(bent[1]), -np.cos(bent[1])]) * 0.17
+    arrow(axes, places[1] + across, places[2] + across, "0.35", "<|-|>")
+    axes.text(*((places[1] + places[2]) / 2 + 1.25 * across), f"$a_3$ = {a:g} m", size=11, va="top")
+    axes.set_title(
+        f"$q_1$ = 0, $q_2$ = {bent[1]:g} rad, $q_3$ = {bent[2]:g} rad; $z_2$ and $z_3$ point at you", size=11
+    )
+    axes.axis("off")
+    axes.legend(fontsize=11, loc="lower right")
+    save(figure, "crane_frames.png", DPI)
+
+
+def rest(source: Path) -> None:
+    """The crane as it starts: weights of the links, and the torques that hold them."""
+    run = Run(source)
+    run.cycles(0.5)
+    _, position, _, effort, _ = run.columns()
+    chain = rd.load_urdf(source)
+    dynamics = rd.compile_dynamics(chain)
+    at = dynamics.forward_kinematics(position[-1], frames=list(LINKS))
+    end = at[2] @ np.array([0.4, 0.0, 0.0, 1.0])
+    places = np.array([[0.0, 0.0], *at[1:, [0, 2], 3], end[[0, 2]]])
+    figure, axes = side_view(places, xlim=(-0.32, 1.0), ylim=(-0.08, 0.8))
+    for link in ElementTree.parse(source).iterfind("link"):
+        inertial = link.find("inertial")
+        if inertial is None:
+            continue
+        mass = float(inertial.find("mass").get("value"))
+        centre = [*map(float, inertial.find("origin").get("xyz").split()), 1.0]
+        place = (at[LINKS.index(link.get("name"))] @ centre)[[0, 2]]
+        axes.plot(*place, "ko", markersize=5, zorder=6)
+        arrow(axes, place, place - [0.0, 0.006 * 9.81 * mass], "0.25")
+        axes.text(*(place - [-0.02, 0.004 * 9.81 * mass]), f"{9.81 * mass:.1f} N", size=11, color="0.25")
+    for j, joint in enumerate(chain.joints):
+        limit = joint.limits.effort
+        words = f"{joint.name}\n{effort[-1, j]:.1f} of {limit:g} N·m"
+        if j:
+            arc(axes, places[j], 0.12, 0.35 * np.pi, 1.1 * np.pi, COLOURS[j])
+            axes.text(*(places[j] + [0.02, 0.15]), words, size=11, color=COLOURS[j], ha="left")
+        else:
+            axes.text(-0.3, 0.06, words.replace(" of", "\nof"), size=11, color=COLOURS[j])
+    axes.legend(fontsize=11, loc="upper left")
+    save(figure, "crane_rest.png", DPI)
+
+
+def stiffness(source: Path, names: tuple[str, ...]) -> None:
+    """Displacements of each spring under known torques, and the stiffness that is set."""
+    figure, axes = plt.subplots(figsize=(WIDTH, 4.0), layout="constrained")
+    reach, turns = np.array([-9.0, 9.0]), ([0.0, 0.0, 1.0], [0.0, -1.0, 0.0], [0.0, -1.0, 0.0])
+    axes.plot(reach / SOFT, reach, "k:", linewidth=1.2, label=f"{SOFT:g} N·m/rad, as set")
+    for j, name in enumerate(names):
+        found = []
+        for torque in np.arange(-8.0 + j, 8.5, 3.0):
+            run = Run(source, mode="joint_impedance", joint_stiffness=(SOFT,))
+            run.cycles(1.0)
+            for share in np.linspace(0.0, 1.0, 100):
+                run.plant.push(LINKS[j], [0.0, 0.0, 0.0, *(share * torque * np.array(turns[j]))])
+                run.cycles(run.plant.time + 0.02)
+            while np.abs(run.plant.velocity).max() > 1e-6:
+                run.cycles(run.plant.time + 0.1)
+            assert run.control.trip is None, run.control.trip
+            found.append((run.plant.position[j], torque))
+        axes.plot(*np.array(found).T, "os^"[j], color=COLOURS[j], markersize=8, label=name)
+        slope = np.polyfit(*np.array(found).T, 1)[0]
+        print(f"{name}: {slope:.2f} N·m/rad")
+    axes.set(xlabel="displacement at rest [rad]", ylabel="torque on the joint [N·m]")
+    axes.grid(alpha=0.3)
+    axes.legend(fontsize=11)
+    save(figure, "crane_stiffness.png", DPI)
+
+
+def tuning(source: Path, names: tuple[str, ...]) -> None:
+    """Errors of a motion whose gains are set on the way, with links that are heavier than in the model."""
+    run = Run(source, PlantParameters(mass_scale=1.1), kp=(100.0,), kv=(20.0,))
+    run.cycles(2.0)
+    there, back, changed = np.array([0.8, 0.5, -0.5]), np.zeros(3), 4.0
+    began = run.plant.time
+    run.control.follow(names, [rd.Waypoint(2.0, there), rd.Waypoint(4.0, back)])
+    run.cycles(changed)
+    run.control.parameters = rd.ArmParameters(kp=(225.0,), kv=(30.0,))
+    run.cycles(began + 5.0)
+    time, position, reference, _, _ = run.columns()
+    figure, (top, below) = plt.subplots(2, 1, figsize=(WIDTH, 5.2), layout="constrained", sharex=True)
+    for j, name in enumerate(names):
+        top.plot(time - began, position[:, j], color=COLOURS[j], label=name)
+        below.plot(time - began, 1e3 * (reference - position)[:, j], color=COLOURS[j])
+    for axes in (top, below):
+        axes.axvline(changed - began, color="0.4", linewidth=1.0)
+        axes.grid(alpha=0.3)
+    for words, side, place in (("kp 100, kv 20", "right", -0.05), ("kp 225, kv 30", "left", 0.05)):
+        below.text(
+            changed - began + place, 0.9, words, size=11, ha=side, transform=below.get_xaxis_transform()
+        )
+    top.set(ylabel="position [rad]", xlim=(-0.5, 5.0))
+    shown = 1e3 * np.abs(reference - position)[time > began - 0.5].max()
+    below.set(ylim=(-1.2 * shown, 1.5 * shown))
+    below.set(xlabel="time [s]", ylabel="error [mrad]")
+    top.legend(fontsize=11)
+    save(figure, "crane_tuning.png", DPI)
+
+
 def excitation(source: Path, names: tuple[str, ...]) -> None:
     """The motion that ``excite`` plans."""
     main(["excite", str(source), "-o", "move.yaml"])
@@ -146,54 +319,6 @@ def excitation(source: Path, names: tuple[str, ...]) -> None:
     save(figure, "crane_excitation.png")
 
 
-def platform() -> None:
-    """The motion of ``make_motion.py``, and the legs' lengths and speeds."""
-    size = ["--base-radius", "1.6", "--platform-radius", "1.2", "--stroke", "0.4"]
-    main(["stewart", "new", *size, "-o", "my_platform.yaml"])
-    script = Path("make_motion.py")
-    script.write_text(block("your_stewart_platform.md", "python", "motion.csv"), encoding="utf-8")
-    runpy.run_path(str(script))
-    rows = np.loadtxt("motion.csv", delimiter=",", skiprows=1)
-    machine = stewart.load("my_platform.yaml")
-    home = np.asarray(machine.machine.home_position)
-    lengths = machine.legs(home + rows[:, 1:4], np.tile([0.0, 0.0, 0.0, 1.0], (len(rows), 1))).lengths
-    figure, (left, right) = plt.subplots(1, 2, figsize=(8.0, 3.0), layout="constrained")
-    left.plot(rows[:, 0], 100.0 * rows[:, 3])
-    left.set(xlabel="time [s]", ylabel="heave from home [cm]")
-    right.plot(rows[:, 0], lengths)
-    limits = machine.machine.legs[0].limits
-    for limit in (limits.shortest, limits.longest):
-        right.axhline(limit, **LIMIT)
-    right.set(xlabel="time [s]", ylabel="leg length [m]; dotted: limits")
-    save(figure, "platform_motion.png")
-    stream(machine)
-
-
-def stream(machine: stewart.StewartPlatform) -> None:
-    """Poses at 60 Hz until 5 s, and the end of the stream."""
-    home, period = np.asarray(machine.machine.home_position), 0.004
-    plant, control = StewartPlant(machine), StewartController(machine)
-    plant.reset(machine.legs(home, [0.0, 0.0, 0.0, 1.0]).lengths)
-    sent: list[tuple[float, float]] = []
-    rows = []
-    while plant.time < 8.0:
-        time = plant.time
-        if len(sent) / 60.0 <= time < 5.0 and time > 0.0:
-            rise = 0.02 * np.sin(np.pi * len(sent) / 60.0)
-            sent.append((time, rise))
-            control.command_pose(PoseSample(time, home + np.array([0.0, 0.0, rise]), np.eye(3), None))
-        command = control.update(time, plant.position, plant.velocity)
-        plant.set_brakes(control.brake)
-        rows.append((time, plant.platform_pose[0][2] - home[2]))
-        plant.advance(period, command.effort)
-    figure, axes = plt.subplots(figsize=(8.0, 2.8), layout="constrained")
-    axes.plot(*(np.array(sent).T * [[1.0], [100.0]]), ".", color="0.6", markersize=3, label="poses sent")
-    axes.plot(*(np.array(rows).T * [[1.0], [100.0]]), label="platform (MuJoCo)")
-    axes.set(xlabel="time [s]", ylabel="heave from home [cm]")
-    axes.legend(fontsize=8)
-    save(figure, "platform_stream.png")
-
-
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
@@ -203,5 +328,8 @@ if __name__ == "__main__":
         poses(rd.compile_dynamics(arm), arm.joint_names)
         trajectory(urdf, arm.joint_names)
         springs(urdf, arm.joint_names)
-        platform()
+        frames(urdf)
+        tuning(urdf, arm.joint_names)
+        rest(urdf)
+        stiffness(urdf, arm.joint_names)
         excitation(urdf, arm.joint_names)
