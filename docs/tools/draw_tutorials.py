@@ -8,7 +8,9 @@ from __future__ import annotations
 import os
 import re
 import tempfile
+from contextlib import ExitStack
 from pathlib import Path
+from time import monotonic, sleep
 from typing import Any
 from xml.etree import ElementTree
 
@@ -18,10 +20,12 @@ import yaml
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
+from matplotlib.patches import FancyBboxPatch
 
 import robot_dynamics as rd
 from robot_dynamics.cli.main import main
 from robot_dynamics.model.dh import dh_tables
+from robot_dynamics.ros.support.processes import NodeProcess, claim_domain, node_environment
 from robot_dynamics.simulation.arm import ArmPlant
 from robot_dynamics.simulation.parameters import PlantParameters
 
@@ -31,6 +35,9 @@ PERIOD = 0.002
 COLOURS = ("C0", "C1", "C2")
 LINKS = ("column", "boom", "forearm")
 SOFT = 40.0
+NODES = ("simulator", "computed_torque_controller", "web_view")
+# Every node has these.
+COMMON = {"/rosout", "/parameter_events", "/diagnostics"}
 # At this width the words are large enough on a telephone.
 WIDTH, DPI = 6.4, 120
 INK, PALE = "#2b4a66", "#dfe9f3"
@@ -305,6 +312,73 @@ def tuning(source: Path, names: tuple[str, ...]) -> None:
     save(figure, "crane_tuning.png", DPI)
 
 
+def running_graph(source: Path) -> dict[tuple[str, str], list[str]]:
+    """Topics between the nodes of step 4, from the nodes themselves: (publisher, subscriber) and names."""
+    import rclpy
+
+    domain = claim_domain()
+    text = source.read_text(encoding="utf-8")
+    parameters = {"simulator": {"robot_description": text, "publish_description": True}}
+    with ExitStack() as running:
+        for node in NODES:
+            module = f"robot_dynamics.ros.{node}"
+            running.enter_context(NodeProcess(module, domain, parameters.get(node)))
+        os.environ.update(node_environment(domain))
+        rclpy.init()
+        running.callback(rclpy.shutdown)
+        look = rclpy.create_node("look")
+        found: dict[tuple[str, str], list[str]] = {}
+        seen, since = None, monotonic()
+        while len(found) < 6 or monotonic() < since + 5.0:  # until nothing has changed for 5 s
+            sleep(0.5)
+            present = set(look.get_node_names())
+            if not present >= set(NODES):
+                continue
+            asks = (look.get_publisher_names_and_types_by_node, look.get_subscriber_names_and_types_by_node)
+            ends = {node: [{name for name, _ in ask(node, "/")} for ask in asks] for node in NODES}
+            found = {
+                (a, b): sorted(topics - COMMON)
+                for a in NODES
+                for b in NODES
+                if a != b and (topics := ends[a][0] & ends[b][1]) - COMMON
+            }
+            if found != seen:
+                seen, since = found, monotonic()
+    return found
+
+
+def graph(source: Path) -> None:
+    """The nodes of step 4, and the topics between them."""
+    figure, axes = plt.subplots(figsize=(WIDTH, 6.2), layout="constrained")
+    simulator, controller, view = NODES
+    boxes = {simulator: (0.0, 5.3, 6.4), controller: (2.2, 2.75, 4.2), view: (0.0, 0.2, 6.4)}
+    for node, (left, bottom, width) in boxes.items():
+        look = {"boxstyle": "round,pad=0,rounding_size=0.1", "facecolor": PALE, "edgecolor": INK}
+        axes.add_patch(FancyBboxPatch((left, bottom), width, 0.55, **look))
+        axes.text(left + width / 2, bottom + 0.28, node, weight="bold", size=12, ha="center", va="center")
+    # Where each arrow is, from bottom to top or the other way.
+    places = {
+        (simulator, controller): (2.5, 5.3, 3.3),
+        (controller, simulator): (4.1, 3.3, 5.3),
+        (controller, view): (2.5, 2.75, 0.75),
+        (view, controller): (4.6, 0.75, 2.75),
+        (simulator, view): (0.15, 5.3, 0.75),
+        (view, simulator): (1.75, 0.75, 5.3),
+    }
+    found = running_graph(source)
+    for ends, topics in found.items():
+        x, start, end = places[ends]
+        print(ends, topics)
+        arrow(axes, np.array([x, start]), np.array([x, end]), INK)
+        words = "\n".join(topic.replace(f"/{controller}/", "~/") for topic in topics)
+        side = -1 if ends == (view, simulator) else 1  # of the arrow, on which its words are
+        axes.text(x + 0.08 * side, 0.5 * (start + end) + 0.5 * (x < 2.0) * side, words,
+                  size=10, va="center", ha="right" if side < 0 else "left")  # fmt: skip
+    axes.set(xlim=(-0.05, 6.45), ylim=(0.1, 5.95))
+    axes.axis("off")
+    save(figure, "crane_graph.png", DPI)
+
+
 def excitation(source: Path, names: tuple[str, ...]) -> None:
     """The motion that ``excite`` plans."""
     main(["excite", str(source), "-o", "move.yaml"])
@@ -329,6 +403,7 @@ if __name__ == "__main__":
         trajectory(urdf, arm.joint_names)
         springs(urdf, arm.joint_names)
         frames(urdf)
+        graph(urdf)
         tuning(urdf, arm.joint_names)
         rest(urdf)
         stiffness(urdf, arm.joint_names)
