@@ -19,7 +19,7 @@ import yaml
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
-from draw_tutorials import DPI, IMAGES, WIDTH, arrow, block, save
+from draw_tutorials import DPI, IMAGES, PLAIN, WIDTH, arrow, block, save
 
 from robot_dynamics import stewart
 from robot_dynamics.cli.main import main
@@ -35,7 +35,6 @@ from robot_dynamics.stewart.new_machine import Measures, machine_text
 
 PERIOD = 0.004
 BASE, PLATE = "tab:blue", "tab:orange"
-PLAIN = {"facecolor": "white", "edgecolor": "none", "pad": 2.0}
 LIMIT = {"color": "tab:red", "ls": ":", "lw": 1.2}
 MEASURES = Measures(
     name="motion_base",

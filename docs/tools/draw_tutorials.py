@@ -5,8 +5,10 @@ python docs/tools/draw_tutorials.py
 
 from __future__ import annotations
 
+import json
 import os
 import re
+import shutil
 import tempfile
 from contextlib import ExitStack
 from pathlib import Path
@@ -41,6 +43,7 @@ COMMON = {"/rosout", "/parameter_events", "/diagnostics"}
 # At this width the words are large enough on a telephone.
 WIDTH, DPI = 6.4, 120
 INK, PALE = "#2b4a66", "#dfe9f3"
+PLAIN = {"facecolor": "white", "edgecolor": "none", "pad": 2.0}
 
 
 def block(page: str, language: str, part: str = "") -> str:
@@ -55,6 +58,39 @@ def save(figure: Any, name: str, dpi: int = 80) -> None:
     figure.savefig(IMAGES / name, dpi=dpi)
     plt.close(figure)
     print(f"wrote {IMAGES / name}")
+
+
+def demonstration() -> None:
+    """The plots of the first demonstration, and a picture of what it prints."""
+    main(["demo", "--output", "demo_output"])
+    for name in ("arm_error", "arm_error_comparison", "arm_torque", "platform_pose", "platform_forces"):
+        shutil.copy(f"demo_output/{name}.png", IMAGES)
+    printed("demo_output")
+
+
+def printed(folder: str) -> None:
+    """Largest errors of the arm's runs and forces of the legs, as the demonstration reports them."""
+    report = json.loads(Path(folder, "report.json").read_text(encoding="utf-8"))
+    figure, (above, below) = plt.subplots(
+        2, 1, figsize=(WIDTH, 6.4), layout="constrained", height_ratios=[1.3, 1.0]
+    )
+    limit = report["limits"]["joint"]
+    for row, run in enumerate(report["runs"].values()):
+        error = run["largest_error"]
+        above.barh(row, error, 0.42, color="tab:green" if error <= limit else "tab:orange")
+        above.text(1.3e-6, row - 0.36, run["title"], size=11, va="center", bbox=PLAIN)
+        above.text(error * 1.15, row, f"{error:.1e}", size=11, va="center")
+    above.axvline(limit, color="tab:red", ls=":", label=f"limit of the first run: {limit:g} rad")
+    above.set(
+        xscale="log", xlim=(1e-6, 1.0), ylim=(3.4, -0.65), yticks=[], xlabel="largest error of the arm [rad]"
+    )
+    above.legend(fontsize=10, loc="upper right")
+    forces = report["platform"]["largest_force_per_leg_N"]
+    bars = below.bar(range(1, 7), forces.values(), color=PALE, edgecolor=INK)
+    below.bar_label(bars, fmt="%.0f", fontsize=11)
+    below.set(xlabel="leg of the platform", ylabel="largest force [N]")
+    below.margins(y=0.15)
+    save(figure, "demonstration.png", DPI)
 
 
 def poses(dynamics: rd.CompiledDynamics, names: tuple[str, ...]) -> None:
@@ -408,3 +444,4 @@ if __name__ == "__main__":
         rest(urdf)
         stiffness(urdf, arm.joint_names)
         excitation(urdf, arm.joint_names)
+        demonstration()
