@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from dataclasses import dataclass
 
@@ -170,10 +171,17 @@ def _tube(centers: Array, across: Array, beside: Array, radii: Array) -> Mesh:
     turn = np.linspace(0.0, 2.0 * np.pi, _SIDES, endpoint=False)
     circle = np.cos(turn)[None, :, None] * across[:, None, :] + np.sin(turn)[None, :, None] * beside[:, None]
     vertices = (centers[:, None, :] + radii[:, None, None] * circle).reshape(-1, 3)
+    return Mesh(vertices, _tube_faces(len(centers)))
+
+
+@functools.lru_cache
+def _tube_faces(rings: int) -> NDArray[np.uint32]:
     faces = []
-    for r in range(len(centers) - 1):
+    for r in range(rings - 1):
         for s in range(_SIDES):
             a, b = r * _SIDES + s, r * _SIDES + (s + 1) % _SIDES
             c, d = a + _SIDES, b + _SIDES
             faces += [(a, c, b), (b, c, d)]
-    return Mesh(vertices, np.array(faces, dtype=np.uint32))
+    found = np.array(faces, dtype=np.uint32)
+    found.setflags(write=False)
+    return found

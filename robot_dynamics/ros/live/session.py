@@ -29,8 +29,8 @@ VISITOR_TIME = 20.0
 """Seconds for which a tour waits for the browser that was opened."""
 RATE = 500.0
 """Rate of the control loop in lockstep on a tour, whose errors are judged [Hz]."""
-WATCHED = 150.0
-"""Rate where sliders move the robot: a third of the processor time [Hz]."""
+WATCHED = 100.0
+"""Rate where sliders move the robot: a fifth of the cycles [Hz]."""
 
 Say = Callable[[str], None]
 Progress = Callable[[str, float], None]

@@ -27,7 +27,9 @@ from robot_dynamics.ros.support.faults import hand_over
 HOUSEKEEPING = 0.005
 """Steady seconds between two looks at timers, services and other subscriptions."""
 AT_REST = 0.04
-"""The same where messages come more slowly, of loops without a deadline: a look costs half a millisecond."""
+"""The same at most, of loops without a deadline where messages are rare: a look costs half a millisecond."""
+MESSAGES = 3
+"""Messages between two looks of such a loop."""
 # Callbacks run at one look, so that a flood of requests cannot hold up the loop.
 BATCH = 10
 
@@ -45,7 +47,8 @@ def spin_on(
         node: the node.
         stop: ends the loop.
         subscription: the busy one; its callback takes the message alone.
-        at_rest: time between two looks at everything else of the node, where messages come more slowly [s].
+        at_rest: longest time between two looks at everything else of the node [s]. A look follows
+            ``MESSAGES`` messages or this time, but no sooner than after ``HOUSEKEEPING``.
     """
     try:
         _loop(node, stop, subscription, at_rest)
@@ -82,7 +85,7 @@ def _loop(node: Node, stop: spin.StopEvent, subscription: Subscription, at_rest:
                 if remaining <= 0:
                     run_ready(executor, between=serve)
                     now = time.monotonic_ns()
-                    due = now + (slow if max(interval, now - last) > slow else period)
+                    due = now + min(slow, max(period, MESSAGES * max(interval, now - last)))
                 else:
                     serve(remaining)
             except (_ForeignVersion, ExternalShutdownException):

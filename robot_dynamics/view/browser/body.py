@@ -28,7 +28,7 @@ APART = 0.004
 """A ghost's link that is nearer to the body's than this share of the machine's size is not shown."""
 LABEL_MOVED = 0.05
 """Least way of a label that is sent to the browser, in radii of its arc."""
-REDRAWN = 0.002
+REDRAWN = 0.004
 """Least change of a share of the limit that is drawn anew."""
 _BESIDE = np.array([[0.2, -0.98], [0.98, 0.2]])
 
