@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import viser
 
+from robot_dynamics.view.browser.fineness import CONTROLS
 from robot_dynamics.view.browser.notices import Notices, list_of
 from robot_dynamics.view.browser.panel import Actions as Actions
 from robot_dynamics.view.browser.panel import Buttons, ControllerPanel, MovePanel, settled
@@ -26,8 +27,6 @@ BRAND, BRAND_ON_DARK = (38, 84, 124), (92, 158, 212)
 """Colour of titles and buttons, to be read on light and on dark panels."""
 PLOT_PERIOD = 0.2
 """Seconds between two drawings of the plots."""
-WIDTH = 330
-"""Width of the controls [pixels]."""
 SIMPLE = (
     "This browser draws slowly, as without a graphics card: meshes are simplified and shadows left out. The"
     " parameter detail:=full draws them all."
@@ -79,7 +78,7 @@ class Page:
         self._stage = Stage(server, settings.shadows and not self._simple)
         gui = server.gui
         gui.main_panel.dock_right()
-        gui.main_panel.set_width(WIDTH)
+        gui.main_panel.set_width(CONTROLS)
         self._title = gui.add_markdown("")
         self._heading = ""
         self._degrees = False

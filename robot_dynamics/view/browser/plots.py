@@ -11,6 +11,8 @@ import viser
 from viser import uplot
 
 from robot_dynamics.spatial import Array
+from robot_dynamics.view.browser.fineness import UNCHANGED, Fineness
+from robot_dynamics.view.browser.stage import PHONE
 from robot_dynamics.view.machine import Chart
 
 COLORS = ("#1f77b4", "#d62728", "#2ca02c", "#9467bd", "#ff7f0e", "#17becf", "#8c564b", "#e377c2")
@@ -182,7 +184,9 @@ class Strip:
         self._client = client
         self._curves: list[Curves] = []
         self._panels: list[viser.PanelHandle] = []
-        self._width = 0
+        self._fineness = Fineness(client)
+        self._size = (0, 0)
+        self._tall = 0.0
         for history in histories:
             panel = client.gui.add_panel()
             self._panels.append(panel)
@@ -197,15 +201,24 @@ class Strip:
             for label, names in shown.items():
                 tab = panel.add_tab(f"{title} · {label}" if label else title)
                 self._curves.append(Curves(client.gui, tab, history, names))
-        self.covered = 0.0
+
+    @property
+    def covered(self) -> float:
+        """Height of the picture that the panels cover, in its own pixels."""
+        return self._tall * self._fineness.value
 
     def fit(self) -> None:
         """Put the panels side by side at the foot of the picture; fold them where it is small."""
-        width, height = self._client.camera.image_width, self._client.camera.image_height
-        if width == self._width or width < 1:
+        camera, fineness = self._client.camera, self._fineness
+        if camera.image_width < 1:
             return
-        self._width = width
-        folded = width < NARROW or height < LOW
+        fineness.look(camera.image_width, camera.image_height)
+        width, height = (round(size / fineness.value) for size in (camera.image_width, camera.image_height))
+        change = max(abs(width - self._size[0]), abs(height - self._size[1]))
+        if fineness.probing or change * fineness.value <= UNCHANGED:
+            return
+        self._size = width, height
+        folded = width < NARROW or height < LOW or width < PHONE * height
         each = (width - GAP) / len(self._panels) - GAP
         legend = max(curves.legend_height(each - 4 * GAP) for curves in self._curves)
         tall = min(HEIGHT + legend, LARGEST * height)
@@ -220,7 +233,7 @@ class Strip:
             else:
                 panel.float(x=GAP + number * (each + GAP), y=-GAP, width=each, height=tall)
                 panel.expand()
-        self.covered = FOLDED * len(self._panels) + GAP if folded else tall + 2 * GAP
+        self._tall = FOLDED * len(self._panels) + GAP if folded else tall + 2 * GAP
 
     def draw(self) -> None:
         """Send what is new to the browser."""
@@ -274,7 +287,7 @@ class Plots:
                     strip.draw()
 
     def covered(self, client: viser.ClientHandle) -> float:
-        """Height that the plots cover at the foot of a browser's picture [pixels]."""
+        """Height that the plots cover at the foot of a browser's picture, in its own pixels."""
         strip = self._strips.get(client.client_id, (client, None))[1]
         return 0.0 if strip is None else strip.covered
 

@@ -1,0 +1,73 @@
+"""Fineness of a browser's picture: panels are placed in pixels of the page, its size is reported in its own."""
+
+from __future__ import annotations
+
+import viser
+
+CONTROLS = 330
+"""Width of the controls beside the picture [pixels of the page]."""
+PROBE = 40
+"""Width by which the controls grow for a moment [pixels of the page]."""
+BELIEVED = (0.3, 4.0)
+"""Least and greatest fineness that is believed."""
+LOOKS = 150
+"""Looks at the picture after which a probe has failed: a phone has no controls beside the picture."""
+UNCHANGED = 2
+"""Difference of two sizes that may come from rounding [pixels of the picture]."""
+
+
+class Fineness:
+    """Pixels of a browser's picture per pixel of the page.
+
+    They are more than one on a fine screen, and fewer where the browser draws slowly. No message has the
+    number: the controls grow for a moment, and the picture shows by how many of its pixels.
+
+    Args:
+        client: the browser.
+
+    Attributes:
+        value: the number; 1 before it is known.
+    """
+
+    def __init__(self, client: viser.ClientHandle) -> None:
+        self._panel = client.gui.main_panel
+        self._size = self._before = (0, 0)
+        self._looks = 0
+        self._known = False
+        self.value = 1.0
+
+    @property
+    def probing(self) -> bool:
+        """Return whether the picture has another width for the moment."""
+        return self._looks > 0 and not self._known
+
+    def look(self, width: int, height: int) -> None:
+        """Look at the size of the picture, at equal intervals."""
+        last, self._size = self._size, (width, height)
+        if self._known:
+            self._follow(last)
+        elif self.probing:
+            self._judge()
+        elif last == self._size:
+            self._before, self._looks = last, 1
+            self._panel.set_width(CONTROLS + PROBE)
+
+    def _judge(self) -> None:
+        """Judge the picture beside wider controls."""
+        found = (self._before[0] - self._size[0]) / PROBE
+        self._looks += 1
+        if self._size[1] != self._before[1]:
+            self._looks = 0  # something else has changed it, too: once more
+        elif BELIEVED[0] < found < BELIEVED[1]:
+            self._known, self.value = True, found
+        elif self._looks > LOOKS:
+            self._known = True
+        else:
+            return
+        self._panel.set_width(CONTROLS)
+
+    def _follow(self, last: tuple[int, int]) -> None:
+        """Follow a browser that draws the same picture finer or coarser."""
+        (width, height), (before, tall) = self._size, last
+        if abs(width * tall - height * before) <= UNCHANGED * max(tall, height):
+            self.value *= width / before
