@@ -1,4 +1,4 @@
-"""Fineness of a browser's picture: panels are placed in pixels of the page, its size is reported in its own."""
+"""Fineness of a browser's picture: panels are placed in pixels of the page, it is reported in its own."""
 
 from __future__ import annotations
 
