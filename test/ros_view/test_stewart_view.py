@@ -16,6 +16,7 @@ from sensor_msgs.msg import JointState
 
 from robot_dynamics import stewart
 from robot_dynamics.resources import resource
+from robot_dynamics.ros.running import pacemaker
 from robot_dynamics.ros.support import qos
 from robot_dynamics.spatial import rpy_from_rotation
 from robot_dynamics.stewart.orientation import rotation_from_quaternion
@@ -28,7 +29,7 @@ HOME = np.array([0.0, 0.0, 550.0, 0.0, 0.0, 0.0])
 SLIDERS = ("x", "y", "z", "roll", "pitch", "yaw")
 LEGS = [f"leg_{k}" for k in range(1, 7)]
 # Chromium draws without a graphics card here and takes both cores: in lockstep the platform waits for its
-# controller.
+# controller. It moves no faster than a user can look.
 COMMON = {"machine": MACHINE, "rate": 100.0, "lockstep": True}
 
 
@@ -43,7 +44,11 @@ def numbers(message):
 @pytest.fixture(scope="module")
 def live(browser):
     view, address = web_view(machine=MACHINE, update_rate=10.0)
-    nodes = NodeProcess("simulator", COMMON), NodeProcess("stewart_platform", COMMON)
+    nodes = (
+        NodeProcess("simulator", COMMON),
+        NodeProcess("stewart_platform", COMMON, pacemaker.ARGUMENTS),
+        NodeProcess("running.pacemaker"),
+    )
     with peer_with(*nodes, view) as peer:
         poses, references = [], []
         for topic, kept in (("simulator/platform_pose", poses), ("stewart_platform/reference", references)):

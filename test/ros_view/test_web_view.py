@@ -16,6 +16,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 
 from robot_dynamics.resources import resource
+from robot_dynamics.ros.running import pacemaker
 from robot_dynamics.ros.support import qos
 
 pytest.importorskip("viser", reason="viser is not installed")
@@ -31,12 +32,16 @@ START = np.array([0.2, -0.8, 0.6, 0.0, 0.5, 0.0])
 @pytest.fixture(scope="module")
 def live(browser):
     # Chromium draws without a graphics card here and takes both cores: in lockstep the arm waits for its
-    # controller, and gets where it shall however late that answers.
+    # controller, and gets where it shall however late that answers. It moves no faster than a user can look.
     common = {"robot_description": PUMA, "rate": 100.0, "lockstep": True}
     start = {"initial_joints": NAMES, "initial_positions": START.tolist()}
     view, address = web_view(robot_description=PUMA, update_rate=10.0)
     control = {**common, **UNSUPERVISED}
-    nodes = NodeProcess("simulator", {**common, **start}), NodeProcess(CONTROLLER, control)
+    nodes = (
+        NodeProcess("simulator", {**common, **start}),
+        NodeProcess(CONTROLLER, control, pacemaker.ARGUMENTS),
+        NodeProcess("running.pacemaker"),
+    )
     with peer_with(*nodes, view) as peer:
         states, references = [], []
         peer.node.create_subscription(JointState, "joint_states", states.append, qos.STATE_SUBSCRIPTION)
@@ -68,6 +73,14 @@ def test_the_page_shows_the_robot_and_loads_nothing_from_elsewhere(live):
     assert len(live.driver.find_elements("css selector", ".uplot")) == 2
 
 
+# Right edge, upper and lower edge of the panels with the plots, by their titles and the bars about them.
+BOXES = """
+return [...document.querySelectorAll('div, span, p')].filter(
+  e => !e.children.length && ['error', 'effort'].includes(e.textContent.trim())).map(e => {
+    const box = e.parentElement.parentElement.getBoundingClientRect();
+    return [box.right, box.top, box.bottom];
+  })
+"""
 SIZES = ((1280, 800), (1024, 600), (640, 480), (390, 844))
 
 
@@ -77,6 +90,15 @@ def test_pages_of_four_sizes_show_robot_and_hold(live, tmp_path):
     def charts():
         return narrow.execute_script(
             "return [...document.querySelectorAll('.uplot')].filter(e => e.offsetHeight > 0).length"
+        )
+
+    def placed(page, width, height):
+        """Whether both plots are at the foot of the page, folded or not, and beside the controls."""
+        boxes = page.execute_script(BOXES)
+        (hold,) = page.find_elements("xpath", HOLD)
+        room = width if width < 500 else hold.rect["x"]
+        return len(boxes) == 2 and all(
+            right <= room and 0.5 * height <= top and bottom <= height for right, top, bottom in boxes
         )
 
     for width, height in SIZES:
@@ -91,6 +113,10 @@ def test_pages_of_four_sizes_show_robot_and_hold(live, tmp_path):
             live.peer.wait_until(lambda find=find: find("xpath", HOLD), "no hold")
             wanted = 2 if width > 1200 else 0
             live.peer.wait_until(lambda wanted=wanted: charts() == wanted, f"not {wanted} charts at {width}")
+            live.peer.wait_until(
+                lambda page=narrow, size=(width, height): placed(page, *size),
+                f"plots are not placed at {width}",
+            )
             (hold,) = find("xpath", HOLD)
             box = hold.rect
             assert box["x"] >= 0 and box["x"] + box["width"] <= width

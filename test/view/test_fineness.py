@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 pytest.importorskip("viser", reason="viser is not installed")
-from robot_dynamics.view.browser.fineness import CONTROLS, LOOKS, Fineness
+from robot_dynamics.view.browser.fineness import CONTROLS, LOOKS, UNCHANGED, Fineness
 
 PAGE = (1280, 756)
 
@@ -46,7 +46,7 @@ def test_it_is_found_and_the_controls_have_their_width_again(density):
     fineness = looked_at(browser)
     assert fineness.value == pytest.approx(density, rel=0.05)
     assert browser.controls == CONTROLS
-    assert not fineness.probing
+    assert fineness.room == UNCHANGED
 
 
 def test_a_browser_that_draws_coarser_is_followed_and_a_resized_window_is_not():
@@ -65,7 +65,7 @@ def test_a_browser_that_draws_coarser_is_followed_and_a_resized_window_is_not():
 def test_a_phone_without_controls_beside_the_picture_counts_as_one():
     fineness = looked_at(Browser(2.0, phone=True))
     assert fineness.value == 1.0
-    assert not fineness.probing
+    assert fineness.room == UNCHANGED
 
 
 def test_a_picture_that_changes_otherwise_is_probed_again():
@@ -76,3 +76,13 @@ def test_a_picture_that_changes_otherwise_is_probed_again():
             browser.density = 0.875
         fineness.look(*browser.size())
     assert fineness.value == pytest.approx(0.875, rel=0.05)
+
+
+def test_controls_that_come_while_it_is_probed_count_for_nothing():
+    browser = Browser(2.0, phone=True)
+    fineness = Fineness(browser)
+    for number in range(60):
+        browser.phone = number < 8
+        fineness.look(*browser.size())
+    assert fineness.value == pytest.approx(2.0, rel=0.05)
+    assert browser.controls == CONTROLS

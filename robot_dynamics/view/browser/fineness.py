@@ -12,6 +12,8 @@ BELIEVED = (0.3, 4.0)
 """Least and greatest fineness that is believed."""
 LOOKS = 150
 """Looks at the picture after which a probe has failed: a phone has no controls beside the picture."""
+STILL = 5
+"""Looks for which the picture has kept its size before it is probed."""
 UNCHANGED = 2
 """Difference of two sizes that may come from rounding [pixels of the picture]."""
 
@@ -32,23 +34,33 @@ class Fineness:
     def __init__(self, client: viser.ClientHandle) -> None:
         self._panel = client.gui.main_panel
         self._size = self._before = (0, 0)
-        self._looks = 0
+        self._looks = self._still = 0
         self._known = False
         self.value = 1.0
 
     @property
-    def probing(self) -> bool:
-        """Return whether the picture has another width for the moment."""
+    def room(self) -> float:
+        """Difference of two sizes that need not matter [pixels of the picture]."""
+        return BELIEVED[1] * PROBE if self._probing else UNCHANGED
+
+    @property
+    def still(self) -> bool:
+        """Return whether the picture has kept its size for some looks."""
+        return self._still >= STILL or self._known or self._looks > 0
+
+    @property
+    def _probing(self) -> bool:
         return self._looks > 0 and not self._known
 
     def look(self, width: int, height: int) -> None:
         """Look at the size of the picture, at equal intervals."""
         last, self._size = self._size, (width, height)
+        self._still = self._still + 1 if last == self._size else 0
         if self._known:
             self._follow(last)
-        elif self.probing:
+        elif self._probing:
             self._judge()
-        elif last == self._size:
+        elif self._still >= STILL:
             self._before, self._looks = last, 1
             self._panel.set_width(CONTROLS + PROBE)
 
@@ -56,9 +68,9 @@ class Fineness:
         """Judge the picture beside wider controls."""
         found = (self._before[0] - self._size[0]) / PROBE
         self._looks += 1
-        if self._size[1] != self._before[1]:
+        if self._size[1] != self._before[1] or not -BELIEVED[0] < found < BELIEVED[1]:
             self._looks = 0  # something else has changed it, too: once more
-        elif BELIEVED[0] < found < BELIEVED[1]:
+        elif self._still and found > BELIEVED[0]:
             self._known, self.value = True, found
         elif self._looks > LOOKS:
             self._known = True

@@ -11,7 +11,7 @@ import viser
 from viser import uplot
 
 from robot_dynamics.spatial import Array
-from robot_dynamics.view.browser.fineness import UNCHANGED, Fineness
+from robot_dynamics.view.browser.fineness import Fineness
 from robot_dynamics.view.browser.stage import PHONE
 from robot_dynamics.view.machine import Chart
 
@@ -31,6 +31,8 @@ NARROW, LOW = 700, 520
 """Width and height of a picture below which the strip is folded [pixels]."""
 FOLDED = 40
 """Height of the folded strip [pixels]."""
+SLIM = 200
+"""Least width of the folded strip [pixels]."""
 
 
 class History:
@@ -181,26 +183,34 @@ class Strip:
     def __init__(
         self, client: viser.ClientHandle, histories: Sequence[History], groups: Mapping[str, Sequence[str]]
     ) -> None:
-        self._client = client
+        self._client, self._histories, self._groups = client, histories, groups
         self._curves: list[Curves] = []
         self._panels: list[viser.PanelHandle] = []
         self._fineness = Fineness(client)
         self._size = (0, 0)
         self._tall = 0.0
-        for history in histories:
-            panel = client.gui.add_panel()
+        self._open = False
+        self._make()
+
+    def _make(self) -> None:
+        """Make the panels, folded."""
+        gui = self._client.gui
+        for number, history in enumerate(self._histories):
+            panel = gui.add_panel()
             self._panels.append(panel)
             title = history.chart.title
             shown = {
                 label: [name for name in names if name in history.chart.factors]
-                for label, names in groups.items()
+                for label, names in self._groups.items()
             }
             shown = {label: names for label, names in shown.items() if names}
             if len(shown) < 2:
                 shown = {"": list(history.chart.factors)}
             for label, names in shown.items():
                 tab = panel.add_tab(f"{title} · {label}" if label else title)
-                self._curves.append(Curves(client.gui, tab, history, names))
+                self._curves.append(Curves(gui, tab, history, names))
+            panel.float(x=GAP, y=-GAP - (len(self._histories) - 1 - number) * FOLDED, width=SLIM)
+            panel.minimize()
 
     @property
     def covered(self) -> float:
@@ -215,25 +225,23 @@ class Strip:
         fineness.look(camera.image_width, camera.image_height)
         width, height = (round(size / fineness.value) for size in (camera.image_width, camera.image_height))
         change = max(abs(width - self._size[0]), abs(height - self._size[1]))
-        if fineness.probing or change * fineness.value <= UNCHANGED:
+        if change * fineness.value <= fineness.room or not fineness.still:
             return
         self._size = width, height
-        folded = width < NARROW or height < LOW or width < PHONE * height
+        before, self._open = self._open, width >= NARROW and height >= LOW and width >= PHONE * height
+        if before and not self._open:
+            self.remove()  # a browser places a folded panel as if it were as high as before
+            self._make()
         each = (width - GAP) / len(self._panels) - GAP
         legend = max(curves.legend_height(each - 4 * GAP) for curves in self._curves)
         tall = min(HEIGHT + legend, LARGEST * height)
         for number, panel in enumerate(self._panels):
-            if folded:
-                panel.float(
-                    x=GAP,
-                    y=-GAP - (len(self._panels) - 1 - number) * FOLDED,
-                    width=max(200.0, width - 2 * GAP),
-                )
-                panel.minimize()
-            else:
+            if self._open:
                 panel.float(x=GAP + number * (each + GAP), y=-GAP, width=each, height=tall)
                 panel.expand()
-        self._tall = FOLDED * len(self._panels) + GAP if folded else tall + 2 * GAP
+            else:
+                panel.set_width(max(SLIM, width - 2 * GAP))
+        self._tall = tall + 2 * GAP if self._open else FOLDED * len(self._panels) + GAP
 
     def draw(self) -> None:
         """Send what is new to the browser."""
@@ -244,6 +252,7 @@ class Strip:
         """Take the panels off the page."""
         for panel in self._panels:
             panel.remove()
+        self._panels, self._curves = [], []
 
 
 class Plots:
