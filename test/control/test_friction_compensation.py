@@ -100,6 +100,29 @@ def test_a_new_machine_whose_friction_is_less_than_its_guess_is_moved(real):
     assert np.abs(loop.positions[0] - loop.positions[3]).max() < 1e-5
 
 
+@pytest.mark.long
+@pytest.mark.parametrize(("real", "fastest"), [(0.0, 0.75), (0.5, 0.55), (1.0, 0.5), (2.0, 0.55)])
+def test_a_new_machine_that_loses_its_states_is_not_lifted_whatever_its_friction_is(real, fastest):
+    """A platform of `stewart new` rose by 0.25 m to its upper stops, and fell from there with 1.1 m/s."""
+    text = machine_text(Measures("motion_base", 1.6, 1.2, 0.4, payload=1500.0, force=15e3, speed=1.0))
+    mapping = yaml.safe_load(text)
+    friction = mapping["leg_defaults"]["friction"]
+    friction |= {name: real * friction[name] for name in ("prismatic", "coulomb")}
+    loop = PlatformLoop(text, real=mapping, supervision="observe")
+    loop.run(0.5)
+    height, plant = loop.plant.platform_pose[0][2], loop.plant
+    plant.advance(0.1, loop.history[-1][2])
+    loop.control.lost_states(0.1)
+    lost, speeds, heights = plant.time, [], []
+    while plant.time < lost + 2.5:
+        plant.advance(loop.period, loop.control.safe_command(plant.time - lost).effort)
+        heights.append(plant.platform_pose[0][2])
+        speeds.append(np.abs(plant.velocity).max())
+    assert max(heights) < height + 1e-3
+    assert heights[-1] < height - 0.2 and speeds[-1] < 1e-3
+    assert max(speeds) < fastest
+
+
 def there_and_back(declared, **parameters):
     """A UR5 whose friction builds up after reversals, there and back twice, and at rest."""
     loop = ArmLoop("ur5", READY, declared=declared, real=BUILDS_UP, **parameters)

@@ -292,8 +292,16 @@ def test_losses_in_motion_are_worse_than_at_rest(desktop_losses):
     found = desktop_losses[1]
     moving, resting = found["power, in a heave motion"], found["power"]
     assert moving.energy > resting.energy
-    gentle = found["joint states, settle, in a heave motion"].speed
-    assert gentle < 0.2 * found["joint states, gravity_fade, in a heave motion"].speed
+    assert found["joint states, settle, in a heave motion"].speed < 0.6 * moving.speed
+
+
+@pytest.mark.long
+def test_a_descent_is_gentler_than_forces_that_fade_where_friction_is_as_guessed(desktop_losses):
+    settles, fades = (
+        desktop_losses[1][f"joint states, {output}, with the guessed friction"]
+        for output in ("settle", "gravity_fade")
+    )
+    assert settles.speed < 0.8 * fades.speed
 
 
 @pytest.fixture(scope="module")

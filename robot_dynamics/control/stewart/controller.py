@@ -25,6 +25,7 @@ from robot_dynamics.control.stewart.platform_model import (
     NO_POSE,
     REPORTED,
     ReportedPose,
+    add_descent,
     checked_wrench,
     compensated,
     is_refusal,
@@ -125,9 +126,7 @@ class StewartController(PlatformCommands):
         parameters, pace = self._parameters, self.modes.pace
         model = platform_model(self._compiled.machine, self._payload, parameters, self._zero)
         if self._descent is not None:
-            model.descent = self._descent[0]
-            model.blind_speed = parameters.blind_speed
-            model.pace = [pace.acceleration, pace.angular_acceleration]
+            add_descent(model, self._descent[0], self.platform.machine, parameters.blind_speed, pace)
         settings = platform_settings(self._compiled, model, parameters)
         value = settings.value
         model.watches, value.brakes, value.brake_from, value.brake_fade = self._brakes

@@ -12,6 +12,7 @@ from robot_dynamics.control.core.library import COMMANDS, ffi
 from robot_dynamics.control.core.settings import Settings, loop_settings
 from robot_dynamics.control.core.sources import enumerators
 from robot_dynamics.control.plausibility import PlausibilityBounds, StopLimits
+from robot_dynamics.control.stewart.envelope import Pace
 from robot_dynamics.control.stewart.parameters import LAWS, StewartParameters
 from robot_dynamics.errors import BackendError, StateError, quoted
 from robot_dynamics.inputs.arrays import real_array
@@ -35,6 +36,8 @@ CONDITION, NO_POSE, SINGULAR, ILL_CONDITIONED = map(
 )
 FOLLOWING = (0.05, 0.2)
 """Distance from the reference beyond which a stop leaves its path [m, rad]."""
+BELIEVED = 0.5
+"""Share of guessed friction with which the open-loop descent counts: between none and all of it."""
 REPORTED = {"pose": 7, "twist": 6, "rates": 6, "disturbance": 6, "condition": 1}
 """Values that the core reports of a platform, and how many numbers each has."""
 
@@ -125,6 +128,23 @@ def platform_model(
     for name, array in arrays.items():
         setattr(model, name, np.asarray(array, dtype=float).tolist())
     return model
+
+
+def add_descent(model: Any, descent: Any, machine: Machine, speed: float, pace: Pace) -> None:
+    """Give a model the open-loop descent, which counts with a share of guessed friction.
+
+    Args:
+        model: ``rd_platform_model *``.
+        descent: ``rd_plan *`` from home to the park pose.
+        machine: the platform as its file describes it.
+        speed: of the legs [m/s].
+        pace: of the stop before it.
+    """
+    model.descent, model.blind_speed = descent, speed
+    model.pace = [pace.acceleration, pace.angular_acceleration]
+    if "friction" in machine.guessed:
+        model.guessed_coulomb = (BELIEVED * coulomb_friction(machine)).tolist()
+        model.guessed_viscous = [BELIEVED * leg.friction.prismatic for leg in machine.legs]
 
 
 def compensated(platform: StewartPlatform) -> StewartPlatform:

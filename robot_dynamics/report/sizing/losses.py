@@ -86,10 +86,10 @@ def fall(platform: StewartPlatform, payload: RigidBody | None = None) -> Landing
 def losses(platform: StewartPlatform, power: Landing) -> Mapping[str, Landing | str]:
     """Losses at home by their names; words where the controller cannot hold the platform there.
 
-    Guessed friction brakes nothing. Joint states are lost for ``state_timeout`` before that is noticed. The
-    lost leg is the one with the fastest end; the controller goes on with the other five. Power and states
-    are also lost in the middle of a heave motion, as fast as legs and ``max_acceleration`` permit. It goes
-    up or down: the faster end counts.
+    Guessed friction brakes nothing, but where it is named. Joint states are lost for ``state_timeout`` before
+    that is noticed. The lost leg is the one with the fastest end; the controller goes on with the other five.
+    Power and states are also lost in the middle of a heave motion, as fast as legs and ``max_acceleration``
+    permit. It goes up or down: the faster end counts.
 
     Args:
         platform: the machine, as its file describes it.
@@ -100,12 +100,14 @@ def losses(platform: StewartPlatform, power: Landing) -> Mapping[str, Landing | 
     body = RigidBody(
         UNKNOWN * platform.machine.platform.mass, platform.machine.platform.center_of_mass, np.zeros((3, 3))
     )
-    heavier = QuickPlatform(truth.machine, body)
+    cases = {"": truth, f", {UNKNOWN:.0%} of the mass unknown": QuickPlatform(truth.machine, body)}
+    if "friction" in platform.machine.guessed:
+        cases[", with the guessed friction"] = QuickPlatform(platform.machine)
     for output in ("settle", "gravity_fade"):
-        for words, real in (("", truth), (f", {UNKNOWN:.0%} of the mass unknown", heavier)):
+        for words, real in cases.items():
             found[f"joint states, {output}{words}"] = _tried(_without_states, platform, real, output)
     for output in ("settle", "gravity_fade"):
-        ways = [_tried(_without_states, truth, truth, output, sign) for sign in (-1.0, 1.0)]
+        ways = [_tried(_without_states, platform, truth, output, sign) for sign in (-1.0, 1.0)]
         found[f"joint states, {output}, in a heave motion"] = max(ways, key=_speed)
     ways = [_tried(_falling, truth, sign) for sign in (-1.0, 1.0)]
     found["power, in a heave motion"] = max(ways, key=_speed)

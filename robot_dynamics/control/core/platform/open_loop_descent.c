@@ -3,7 +3,11 @@
  * The simulation starts at the last known pose and twist, and covers the time before the loss was noticed under the
  * forces that left last. Then the reference stops, joins the planned descent at its nearest point and follows it to the
  * park pose, where the forces fade. The forces are those that bring the simulated platform along the reference. Errors
- * of the model grow about fourfold a second. */
+ * of the model grow about fourfold a second.
+ *
+ * Friction that is guessed is in the simulation: a real platform that it holds back would be pushed up where the
+ * simulated one is braked. It may be absent all the same, so a second platform is simulated without it. No force lifts
+ * that one. */
 #include "platform.h"
 
 #include <math.h>
@@ -13,6 +17,8 @@ static const double LONGEST_UNSEEN = 0.5;  /* before the loss was noticed, at mo
 static const double STEP = 0.005;           /* longest step of the simulation [s] */
 static const double KP = 100.0, KV = 20.0;  /* of the simulated error on the acceleration [1/s^2, 1/s] */
 static const double GENTLE = 0.6;           /* share of a stop's deceleration that a way takes */
+static const double LEAN = 2.0;             /* of a platform against its lower stops [m/s^2] */
+static const double SHORTEST_STOP = 0.02;   /* a rest that is not quite one has no deceleration [s] */
 /* Greatest speed and acceleration of a minimum-jerk way of length 1 in time 1. */
 static const double PEAK_SPEED = 1.875, PEAK_ACCELERATION = 5.7735;
 
@@ -88,28 +94,50 @@ static void refer(const rd_open_loop *open, const rd_plan *descent, double time,
     }
 }
 
-/* Forces (6) of a pose, a twist and an acceleration, with the estimated disturbance. */
-static int forces_of(const rd_core *core, const double pose[7], const double twist[6], const double a[6], double *forces)
+static int guesses_friction(const rd_platform_model *model)
 {
-    double lifted[6];
+    double sum = 0.0;
+    for (int i = 0; i < 6; ++i) {
+        sum += model->guessed_coulomb[i] + model->guessed_viscous[i];
+    }
+    return sum > 0.0;
+}
+
+/* Forces (6) of a pose, a twist and an acceleration, with the estimated disturbance, and with guessed friction or not. */
+static int forces_of(const rd_core *core, const double pose[7], const double twist[6], const double a[6], int rubs,
+                     double *forces)
+{
+    const rd_platform_model *model = core->settings->platform;
+    double lifted[6], lengths[6], jacobian[36];
     for (int i = 0; i < 6; ++i) {
         lifted[i] = a[i] + rd_platform_of(core)->disturbance[i];
     }
-    return rd_platform_forces(core, core->settings, pose, twist, lifted, forces);
+    const int known = rd_platform_forces(core, core->settings, pose, twist, lifted, forces);
+    if (rubs) {
+        stewart_inverse_kinematics(&model->geometry, pose, lengths, jacobian);
+    }
+    for (int i = 0; rubs && i < 6; ++i) {
+        double rate = 0.0;
+        for (int j = 0; j < 6; ++j) {
+            rate += jacobian[6 * i + j] * twist[j];
+        }
+        forces[i] += model->guessed_coulomb[i] * rd_direction(rate) + model->guessed_viscous[i] * rate;
+    }
+    return known;
 }
 
 /* The acceleration (6) of a platform under forces: these are linear in it. */
 static int acceleration_of(const rd_core *core, const double pose[7], const double twist[6], const double sent[6],
-                           double acceleration[6])
+                           int rubs, double acceleration[6])
 {
     double bearing[6], matrix[36], column[6];
-    if (!forces_of(core, pose, twist, RD_AT_REST, bearing)) {
+    if (!forces_of(core, pose, twist, RD_AT_REST, rubs, bearing)) {
         return 0;
     }
     for (int j = 0; j < 6; ++j) {
         double unit[6] = {0.0};
         unit[j] = 1.0;
-        if (!forces_of(core, pose, twist, unit, column)) {
+        if (!forces_of(core, pose, twist, unit, rubs, column)) {
             return 0;
         }
         for (int i = 0; i < 6; ++i) {
@@ -135,25 +163,73 @@ static void move_simulated(double pose[7], double twist[6], const double acceler
     stewart_turn(pose + 3, turn);
 }
 
-/* Simulate under the forces sent last, by midpoint steps; whether the model has an acceleration throughout. */
-static int simulate(const rd_core *core, rd_open_loop *open, double duration)
+/* Simulate under forces, by midpoint steps, down to the lower stops; whether the model has an acceleration throughout. */
+static int move(const rd_core *core, rd_simulated *moved, const double sent[6], double duration)
 {
+    const rd_platform_model *model = core->settings->platform;
     const int count = (int)fmax(1.0, ceil(duration / STEP - 1e-9));
     const double step = duration / count;
-    for (int k = 0; k < count; ++k) {
-        double pose[7], twist[6], acceleration[6];
-        rd_copy(pose, open->pose, 7);
-        rd_copy(twist, open->twist, 6);
-        if (!acceleration_of(core, pose, twist, open->sent, acceleration)) {
+    for (int k = 0; k < count && !moved->rests; ++k) {
+        double pose[7], twist[6], acceleration[6], lengths[6], jacobian[36], above = 0.0;
+        rd_copy(pose, moved->pose, 7);
+        rd_copy(twist, moved->twist, 6);
+        if (!acceleration_of(core, pose, twist, sent, moved->rubs, acceleration)) {
             return 0;
         }
         move_simulated(pose, twist, acceleration, 0.5 * step);
-        if (!acceleration_of(core, pose, twist, open->sent, acceleration)) {
+        if (!acceleration_of(core, pose, twist, sent, moved->rubs, acceleration)) {
             return 0;
         }
-        move_simulated(open->pose, open->twist, acceleration, step);
+        move_simulated(moved->pose, moved->twist, acceleration, step);
+        stewart_inverse_kinematics(&model->geometry, moved->pose, lengths, jacobian);
+        for (int i = 0; i < 6; ++i) {
+            above += lengths[i] - model->shortest[i];
+        }
+        if (above <= 0.0) {
+            moved->rests = 1;
+            rd_copy(moved->twist, core->zero, 6);
+        }
     }
     return 1;
+}
+
+static int simulate(const rd_core *core, rd_open_loop *open, double duration)
+{
+    return move(core, &open->believed, open->sent, duration)
+        && (!open->believed.rubs || move(core, &open->free, open->sent, duration));
+}
+
+/* Both simulated platforms are where the measured one was. */
+static void place_simulated(const rd_platform *platform, rd_open_loop *open, int rubs)
+{
+    rd_copy(open->believed.pose, platform->pose, 7);
+    rd_copy(open->believed.twist, platform->twist, 6);
+    open->believed.rests = 0;
+    open->free = open->believed;
+    open->believed.rubs = rubs;
+    open->free.rubs = 0;
+}
+
+/* Lower the forces where they would lift a platform without friction; at its stops it leans on them. */
+static void lift_nothing(const rd_core *core, rd_open_loop *open)
+{
+    const double *up = core->settings->platform->up, lean = open->free.rests ? LEAN : 0.0;
+    const double leaning[6] = {-lean * up[0], -lean * up[1], -lean * up[2]};
+    double bearing[6], acceleration[6], rise = lean, speed = 0.0;
+    if (!forces_of(core, open->free.pose, open->free.twist, leaning, 0, bearing)
+        || !acceleration_of(core, open->free.pose, open->free.twist, open->sent, 0, acceleration)) {
+        return;
+    }
+    for (int i = 0; i < 3; ++i) {
+        rise += up[i] * acceleration[i];
+        speed += up[i] * open->free.twist[i];
+    }
+    if (rise > 0.0 && speed + rise * STEP > 0.0) {
+        const double share = fmax(0.0, -speed) / (rise * STEP);
+        for (int i = 0; i < 6; ++i) {
+            open->sent[i] = bearing[i] + share * (open->sent[i] - bearing[i]);
+        }
+    }
 }
 
 static void begin(rd_core *core, double since)
@@ -165,19 +241,18 @@ static void begin(rd_core *core, double since)
     double stands[6], rotation[9];
     open->begun = since;
     open->time = since;
-    rd_copy(open->pose, platform->pose, 7);
-    rd_copy(open->twist, platform->twist, 6);
+    place_simulated(platform, open, guesses_friction(model));
     rd_copy(open->sent, core->left, 6);
     if (core->has_left && core->unseen > 0.0 && !simulate(core, open, fmin(core->unseen, LONGEST_UNSEEN))) {
-        rd_copy(open->pose, platform->pose, 7);
-        rd_copy(open->twist, platform->twist, 6);
+        place_simulated(platform, open, open->believed.rubs);
     }
-    rd_copy(open->place, open->pose, 3);
-    rd_rotation(open->pose + 3, rotation);
+    rd_copy(open->place, open->believed.pose, 3);
+    rd_rotation(open->believed.pose + 3, rotation);
     rd_roll_pitch_yaw(rotation, open->place + 3);
-    rd_copy(open->rate, open->twist, 3);
-    rd_angle_rates(open->place + 3, open->twist + 3, open->rate + 3);
-    open->stop_time = fmax(length_of(open->twist) / model->pace[0], length_of(open->twist + 3) / model->pace[1]);
+    rd_copy(open->rate, open->believed.twist, 3);
+    rd_angle_rates(open->place + 3, open->believed.twist + 3, open->rate + 3);
+    open->stop_time = fmax(length_of(open->believed.twist) / model->pace[0], length_of(open->believed.twist + 3) / model->pace[1]);
+    open->stop_time = fmax(open->stop_time, SHORTEST_STOP);
     for (int i = 0; i < 6; ++i) {
         stands[i] = open->place[i] + 0.5 * open->stop_time * open->rate[i];
     }
@@ -200,11 +275,15 @@ static void find_forces(const rd_core *core, rd_open_loop *open, const rd_motion
     const double *limits = core->settings->limits;
     double pose[7], twist[6], acceleration[6], error[6];
     rd_platform_motion(reference, pose, twist, acceleration);
-    rd_pose_error(pose, open->pose, error);
+    rd_pose_error(pose, open->believed.pose, error);
     for (int i = 0; i < 6; ++i) {
-        acceleration[i] += KP * error[i] + KV * (twist[i] - open->twist[i]);
+        acceleration[i] += KP * error[i] + KV * (twist[i] - open->believed.twist[i]);
     }
-    const int known = forces_of(core, open->pose, open->twist, acceleration, open->sent);
+    const int rubs = open->believed.rubs;
+    const int known = forces_of(core, open->believed.pose, open->believed.twist, acceleration, rubs, open->sent);
+    if (known && rubs) {
+        lift_nothing(core, open);
+    }
     for (int i = 0; i < 6; ++i) {
         const double force = known && isfinite(open->sent[i]) ? open->sent[i] : 0.0;
         open->sent[i] = fmin(fmax(force, -limits[i]), limits[i]);

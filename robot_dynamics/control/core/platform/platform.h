@@ -50,6 +50,8 @@ typedef struct rd_platform_model {
     double payload_inertia[9];    /* about its centre of mass, row by row, platform frame [kg m^2] */
     double coulomb[6];            /* dry friction of the actuators [N] */
     double viscous[6];            /* friction of the actuators [N s/m] */
+    double guessed_coulomb[6];    /* friction of the actuators that is guessed: no law compensates it [N] */
+    double guessed_viscous[6];    /* [N s/m] */
     int32_t turning_friction;     /* whether base or platform joints have friction */
     double wrench_fade;           /* how long an external wrench takes to count, and to count no more [s] */
     double disturbance_gain;      /* [1/s^3]; 0: no observer */
@@ -86,13 +88,20 @@ typedef struct {
     _Atomic double values[7];                  /* force, moment about the origin, platform frame [N, N m]; until [s] */
 } rd_wrench_box;
 
+/* A simulated platform: whether guessed friction acts on it, and whether it rests on its lower stops. */
+typedef struct {
+    double pose[7], twist[6];
+    int rubs, rests;
+} rd_simulated;
+
 /* An open-loop descent; times on the clock of the fault [s]. */
 typedef struct {
     double begun, stop_time, way_time, end;
     double place[6], rate[6];     /* where it begins; coordinates of references and their rates */
     double joins[6], descends;    /* where the descent is joined, and its time then */
     double way[6];                /* from there to where the platform stops */
-    double time, pose[7], twist[6]; /* of the simulated platform */
+    double time;                  /* of the simulated platforms */
+    rd_simulated believed, free;  /* with and without guessed friction */
     double sent[6];               /* forces */
     int sends;                    /* whether there are any */
 } rd_open_loop;
