@@ -268,6 +268,32 @@ def test_two_senders_end_the_stream_in_a_stop(base):
     assert abs(game.command.reference.position[0]) < 0.05
 
 
+@pytest.mark.parametrize("apart", [0.002, 0.02])
+def test_two_senders_whose_poses_are_near_end_the_stream_too(base, apart):
+    """Two senders 2 mm apart swung it by 25 mm, and 20 mm apart at 0.8 of the legs' speed limit."""
+    game = Game(base)
+    game.stream(0.5, lambda _: (0.0, 0.0, 0.0))
+    with pytest.raises(TrajectoryError, match=r"back and forth .* two senders\?; .* call ~/resume_stream"):
+        for k in range(120):
+            game.send((0.0, 0.0, apart * (k % 2)))
+            game.cycle()
+            game.cycle()
+    stopping = game.rest(1.0)
+    assert not game.control.following_stream
+    assert abs(stopping[-1].position[2] - game.home[2]) < 1.5 * apart
+    assert max(np.linalg.norm(one.linear_velocity) for one in stopping) < 0.15
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("rate", [60, 120])
+def test_noise_and_a_shaking_motion_are_no_two_senders(base, rate):
+    game, random = Game(base), np.random.default_rng(5)
+    game.stream(5.0, lambda _: 1.5e-3 * random.normal(size=3), rate=rate)
+    game.stream(5.0, lambda _: (0.0, 0.0, 1.5e-3 * random.normal()), rate=rate)
+    game.stream(2.0, lambda t: (0.0, 0.0, 1e-3 * np.sin(2.0 * np.pi * 10.0 * t)), rate=rate)
+    assert game.control.following_stream
+
+
 @pytest.mark.long
 def test_a_change_of_the_stream_by_a_limit_is_reported_with_the_limit(base):
     """Heave of ±0.15 m became ±0.10 m, diagnostics OK."""

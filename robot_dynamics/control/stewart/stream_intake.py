@@ -23,6 +23,10 @@ RETURN = 0.3
 """Part of a jump within which the pose after it returns to the one before."""
 CONTRADICTIONS, CONTRADICTED = 3, 1.0
 """Number of such returns that are two senders, within so long [s]."""
+SHAKEN, SHAKEN_RETURN = 2.0, 0.2
+"""Factor on the maximum acceleration beyond which a slower return is no motion; part of its jump."""
+LAST, SHAKES = 24, 16
+"""Poses of which so many such returns are two senders."""
 TWIST_SPAN = 0.5
 """Time over which twists are compared with the poses [s]."""
 TWIST_ERROR, LEAST_TWIST_ERROR = 0.5, 0.005
@@ -70,6 +74,7 @@ class StreamIntake:
         self.clock.pause()
         self.twists_ignored = False
         self._returns: deque[float] = deque(maxlen=CONTRADICTIONS)
+        self._shakes: deque[bool] = deque(maxlen=LAST)
         self._places: deque[Array] = deque(maxlen=5)
         self._moments: deque[float] = deque(maxlen=5)
         self._twists: deque[tuple[float, Array, Array]] = deque()
@@ -121,24 +126,31 @@ class StreamIntake:
         return np.concatenate([sample.position - home.home_position, turn])
 
     def _compare(self, place: Array, time: float, now: float) -> None:
-        """Notice poses that no motion of these legs explains."""
+        """Notice poses that no motion of these legs, or within the limits, explains."""
         if not self._places:
             return
         before = self._places[-1]
-        if not self._jumps(before, place, time - self._raw):
-            return
+        jumps = self._jumps(before, place, time - self._raw)
         if len(self._places) > 1:
-            jump = np.abs(place - before).max()
-            if np.abs(place - self._places[-2]).max() < RETURN * jump:
+            jump = float(np.abs(place - before).max())
+            back = float(np.abs(place - self._places[-2]).max())
+            self._shakes.append(back < SHAKEN_RETURN * jump and self._shaken(before, place))
+            if jumps and back < RETURN * jump:
                 self._returns.append(now)
-                if len(self._returns) == CONTRADICTIONS and now - self._returns[0] < CONTRADICTED:
-                    self.clear()
-                    raise Contradiction(
-                        f"poses jump back and forth by {short(float(jump))} m or rad: two senders?"
-                    )
-        if not self.ready:
+            often = len(self._returns) == CONTRADICTIONS and now - self._returns[0] < CONTRADICTED
+            if often or sum(self._shakes) >= SHAKES:
+                self.clear()
+                raise Contradiction(f"poses jump back and forth by {short(jump)} m or rad: two senders?")
+        if jumps and not self.ready:
             self.filter.clear()
             self.clock.clear()
+
+    def _shaken(self, before: Array, after: Array) -> bool:
+        """Check whether a way there and back in two periods is beyond the acceleration limit."""
+        length = np.repeat([1.0, self._machine.characteristic_length], 3)
+        bend = 2.0 * np.abs(length * (after - before)).max() / max(self.clock.period, 1e-3) ** 2
+        far = np.abs(after - before).max() > TOLERATED
+        return bool(far and bend > SHAKEN * self.parameters.max_acceleration)
 
     def _jumps(self, before: Array, after: Array, elapsed: float) -> bool:
         legs = leg_geometry(self._machine, self._machine.home_position, self._machine.home_rotation)
