@@ -18,6 +18,7 @@ BUILDS_UP = {
     "presliding_friction": (6.0, 6.0, 4.0, 1.0, 1.0, 1.0), "presliding_travel": (0.02,),
 }  # fmt: skip
 PANDA = (0.0, -0.6, 0.0, -2.0, 0.0, 1.6, 0.5)
+PUMA = (0.0, -0.7, 0.5, 0.3, 0.4, 0.2)
 
 
 @pytest.mark.parametrize(("robot", "start", "damping"), [("ur5", READY, 0.5), ("panda", PANDA, 0.2)])
@@ -29,6 +30,17 @@ def test_damping_that_is_not_there_drives_nothing(robot, start, damping):
     loop.run(4.0)
     assert loop.share < 0.3
     assert np.abs(loop.velocities[-1]).max() < 1e-3
+
+
+@pytest.mark.parametrize("period", [0.002, 0.008])
+def test_a_stop_takes_no_friction_that_is_not_there_for_a_load(period):
+    """A PUMA's last joint, without a rotor, was thrown at 2.7 and 41 times its limit by its first stop."""
+    loop = ArmLoop("puma", PUMA, declared={"damping": (0.3,)}, period=period)
+    loop.step()
+    loop.go(np.subtract(PUMA, 0.3), 1.5)
+    loop.run(2.0)
+    assert loop.trip.rule == "start_speed" and loop.share < 0.9
+    assert np.abs(loop.velocities[-1]).max() < 0.01
 
 
 @pytest.mark.parametrize("period", [0.002, 0.008])

@@ -440,6 +440,18 @@ static void keep_load(rd_core *core, const rd_settings *before)
     rd_copy(core->undisturbed, z, core->n);
 }
 
+/* A load that the observer shows, without what may be declared friction that is not there: it looks like a load along the
+ * motion. Of that as much is left as the least inertia of the joint stands in a state. */
+static double without_friction(const rd_core *core, const rd_settings *s, int j, double load)
+{
+    const double *p = s->friction + RD_FRICTION_PARAMETERS * j, rate = core->state.velocity[j];
+    const double stands = s->rules && s->rules->inertia && core->period > 0.0
+        ? GROWTH * s->velocity_limits[j] * s->rules->inertia[j] / core->period : INFINITY;
+    const double friction = s->driven ? fabs(rd_friction(p, rate, rate, 0.0)) : 0.0;
+    const double doubt = load * rate > 0.0 ? fmin(fabs(load), friction) : 0.0;
+    return load - copysign(doubt - fmin(doubt, stands), load);
+}
+
 /* Carry what the observer shows beside the model at rest, times a factor. */
 static void take_load(rd_core *core, double factor)
 {
@@ -449,7 +461,7 @@ static void take_load(rd_core *core, double factor)
         return;
     }
     for (int j = 0; j < core->n; ++j) {
-        effort[j] -= factor * rd_observer_load(core->observer, j);
+        effort[j] -= without_friction(core, s, j, factor * rd_observer_load(core->observer, j));
     }
     if (rd_acceleration(core, s, core->state.position, core->zero, core->zero, effort, found)) {
         rd_copy(core->disturbance, found, core->n);
