@@ -179,7 +179,11 @@ static int command(rd_core *core, double time)
     const double step = answered > 0 && watched ? rd_effort_step(core) : 0.0;
     if (step > 0.0) {
         rd_note(core, RD_EFFORT_STEP, step, 0.0);
-        rd_capture(core, RD_STOP_EMERGENCY);
+        if (rd_count_fault(core)) {
+            rd_begin_protective_stop(core, RD_REPEATED_FAULTS);
+        } else {
+            rd_capture(core, RD_STOP_EMERGENCY);
+        }
         core->fades = 0;
         answered = answer(core, time); /* as much of it leaves as a step may be */
     }

@@ -458,7 +458,7 @@ int rd_moves(const rd_core *core); /* within the last moment of control */
 /* States do not follow one from the other; the core begins to control; a cycle had no usable effort. */
 void rd_supervision_restart(rd_core *core);
 void rd_supervision_begin(rd_core *core);
-void rd_count_fault(rd_core *core);
+int rd_count_fault(rd_core *core); /* whether it latches */
 /* The clock was set back by so much [s]: what supervision remembers stays as long ago as it was. */
 void rd_supervision_set_back(rd_core *core, double by);
 /* The joint that oscillates by feedback, its speed and the least that counts; -1: none. How much slower joints or legs are. */

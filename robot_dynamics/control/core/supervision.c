@@ -347,23 +347,25 @@ void rd_supervision_begin(rd_core *core)
 }
 
 /* Several faults in a short time latch. */
-void rd_count_fault(rd_core *core)
+int rd_count_fault(rd_core *core)
 {
     rd_supervision *watch = &core->supervision;
     const int limit = RD_MOST_FAULTS;
     if (!core->settings->rules) {
-        return;
+        return 0;
     }
     while (watch->faults > 0 && !(core->time - watch->fault_times[0] <= RULES[RD_REPEATED_FAULTS].duration)) {
         memmove(watch->fault_times, watch->fault_times + 1, sizeof(double) * (size_t)--watch->faults);
     }
     if (watch->faults == limit) {
-        return;
+        return 0;
     }
     watch->fault_times[watch->faults++] = core->time;
-    if (watch->faults == limit && !core->trip.latched) {
-        rd_note_trip(core, RD_REPEATED_FAULTS, -1, limit, limit - 1, 1);
+    if (watch->faults < limit || core->trip.latched) {
+        return 0;
     }
+    rd_note_trip(core, RD_REPEATED_FAULTS, -1, limit, limit - 1, 1);
+    return 1;
 }
 
 int rd_confirmed_speed(const rd_core *core, int joint, double elapsed, double position, double velocity)
