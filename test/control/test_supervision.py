@@ -153,6 +153,17 @@ def test_gravity_upside_down_ends_within_the_first_motion_and_names_its_causes(r
         assert loop.control.brake and np.abs(loop.positions - loop.positions[0]).max() < 0.08
 
 
+@pytest.mark.parametrize(("robot", "start"), [("ur5", READY), ("panda", PANDA)])
+@pytest.mark.parametrize("gravity", [(0.0, 0.0, 9.81), (9.81, 0.0, 0.0)])
+def test_gravity_compensation_of_a_wrong_gravity_is_stopped_at_once(robot, start, gravity):
+    """Upside down a Panda drifted by 1.1 rad and reached 2.3 of its limit, a UR5 drifted by 1.8 rad."""
+    loop = ArmLoop(robot, start, gravity=gravity, mode="gravity_compensation")
+    loop.run(1.5)
+    assert loop.trip.rule == "start_effort" and loop.trip.time < 0.1
+    assert loop.share < 0.6 and np.abs(loop.positions - loop.positions[0]).max() < 0.06
+    assert np.abs(loop.velocities[-1]).max() < 0.01
+
+
 @pytest.mark.parametrize(
     ("robot", "real", "gravity", "moved"),
     [

@@ -245,14 +245,16 @@ static int watch_beginning(rd_core *core, const rd_rules *rules)
         return 0;
     }
     double *rate = core->scratch[1], linear, angular;
-    const int within = core->time - watch->began <= BEGINNING && !core->trip.latched && !rd_follows_nothing(core);
+    const int guided = rd_follows_nothing(core); /* a hand may move one that follows nothing, but not at once */
+    const int held_to_run = core->settings->machine->held_to_run >> core->settings->mode & 1U;
+    const int within = core->time - watch->began <= (guided ? AT_ONCE : BEGINNING) && !core->trip.latched && !(guided && held_to_run);
     watch->begins = !within ? 0 : rd_has_plan(core) ? 2 : watch->begins;
     rd_observer_learn(core->observer, watch->begins == 1);
     const int departed = watch->begins == 2;
     if (!watch->begins) return 0;
     find_errors(core, &linear, &angular);
     rd_find_rates(core, rate);
-    for (int j = 0; j < core->n; ++j) {
+    for (int j = 0; !guided && j < core->n; ++j) {
         /* An unknown part of the weight makes no joint faster than this share of the following error's spring. */
         const double settling = 0.75 * sqrt(core->settings->kp[j]) * rules->following[j];
         const double share = (departed ? DEPARTED : 1.0) * rules->start_speed;
