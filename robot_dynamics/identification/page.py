@@ -284,13 +284,18 @@ def _base(found: Identification) -> dict[str, Any]:
     rows = [
         [
             entry.name,
-            f"{entry.prior if abs(entry.prior) > _ROUNDING * entry.deviation else 0.0:.4g}",
+            _beside(entry.prior, entry.deviation),
             f"{entry.least_squares:.4g} ± {1.96 * entry.deviation:.2g}",
-            f"{entry.result:.4g}",
+            _beside(entry.result, entry.deviation),
         ]
         for entry in sorted(found.base, key=lambda entry: entry.name)
     ]
     return {"header": ["named after", "description", "least squares, 95 %", "result"], "rows": rows}
+
+
+def _beside(value: float, deviation: float) -> str:
+    """A value beside one of this deviation; zero where only rounding is left."""
+    return f"{value if abs(value) > _ROUNDING * deviation else 0.0:.4g}"
 
 
 def _plots(found: Identification, run: Comparison) -> list[dict[str, str]]:
