@@ -187,13 +187,17 @@ class Page:
                 self._move.remove()
             given = dict(zip(self._settings.home_joints, self._settings.home_positions, strict=True))
             home = {**geometry.home, **given}
-            self._move = MovePanel(self.server, tab, geometry.coordinates, home)
+            # Joints that are controlled come first; groups of others are locked soon, and have no curves.
+            controlled = set(given) or {one.name for one in geometry.coordinates}
+            coordinates = sorted(geometry.coordinates, key=lambda one: one.name not in controlled)
+            self._move = MovePanel(self.server, tab, coordinates, home)
             self._move.show_in(self._degrees)
             self._buttons.offer_units(any(one.turns for one in geometry.coordinates))
         groups: dict[str, list[str]] = {}
-        for one in geometry.coordinates:
+        for one in coordinates:
             if not one.locked:
                 groups.setdefault(one.group, []).append(one.name)
+        groups = {group: names for group, names in groups.items() if controlled.intersection(names)}
         self._plots.show(geometry.charts, groups)
         self._framed = False
         skipped = [*geometry.skipped, *self._picture.failures]
