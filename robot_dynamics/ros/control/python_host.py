@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 import weakref
 from collections.abc import Callable
@@ -33,9 +32,6 @@ DRAINING = 0.001
 SAFE_PERIOD = 0.01
 """Steady seconds between two commands of the fail-safe output, and two looks at the age of the states."""
 
-UNREAD = 0.02
-"""Longest time for which states leave records to the next look at everything else [s]."""
-
 
 class PythonHost(Host[C]):
     """Runs each cycle when its joint state comes to the node's thread; see :class:`Host`.
@@ -65,7 +61,6 @@ class PythonHost(Host[C]):
         self.loop = library.rd_host_loop(self._host)
         self._outbox = library.rd_host_outbox(self._host)
         self._sent = 0
-        self._read_at = -math.inf
         self._unwatch: Callable[[], object] = lambda: None
         state_qos = qos.LOCKSTEP if lockstep else qos.STATE_SUBSCRIPTION
         self._states = qos.subscription(node, JointState, "joint_states", self._on_state, state_qos, raw=True)
@@ -104,7 +99,6 @@ class PythonHost(Host[C]):
             self._tick()
             time.sleep(DRAINING)
         self._topics.flush()
-        self._read_records()
         self._unwatch()
 
     def spin(self, stop: StopEvent) -> None:
@@ -138,9 +132,7 @@ class PythonHost(Host[C]):
         self._publish()
         self._monitor.sending = time.monotonic() - answered
         session.controller.after_state()
-        # Many records at once cost little more than one.
-        if answered - self._read_at > UNREAD:
-            self._read_records()
+        self._read_records()
 
     def _read(self, data: bytes, before: tuple[Any, ...] | None) -> tuple[Any, ...] | None:
         """``rd_given_state *`` of a message and what it points to, in place of the state before it.
@@ -166,10 +158,6 @@ class PythonHost(Host[C]):
         self.look_around()
 
     _until_met = _tick
-
-    def _read_records(self) -> float:
-        self._read_at = time.monotonic()
-        return super()._read_records()
 
     def _look_at_clock(self) -> None:
         if not self._simulated:

@@ -29,7 +29,7 @@ HOUSEKEEPING = 0.005
 AT_REST = 0.04
 """The same at most, of loops without a deadline where messages are rare: a look costs half a millisecond."""
 MESSAGES = 3
-"""Messages between two looks of such a loop."""
+"""Messages between two looks of a loop in which nothing else is awaited within a cycle."""
 # Callbacks run at one look, so that a flood of requests cannot hold up the loop.
 BATCH = 10
 
@@ -39,7 +39,11 @@ class _ForeignVersion(Exception):
 
 
 def spin_on(
-    node: Node, stop: spin.StopEvent, subscription: Subscription, at_rest: float = HOUSEKEEPING
+    node: Node,
+    stop: spin.StopEvent,
+    subscription: Subscription,
+    at_rest: float = HOUSEKEEPING,
+    messages: int = 0,
 ) -> None:
     """Run a node until the event, its busy subscription with the least delay.
 
@@ -47,11 +51,12 @@ def spin_on(
         node: the node.
         stop: ends the loop.
         subscription: the busy one; its callback takes the message alone.
-        at_rest: longest time between two looks at everything else of the node [s]. A look follows
-            ``MESSAGES`` messages or this time, but no sooner than after ``HOUSEKEEPING``.
+        at_rest: time between two looks at everything else of the node, where messages come more slowly [s].
+        messages: number of messages between two looks where they come faster than that; a look comes no
+            sooner than after ``HOUSEKEEPING``, and no later than after ``at_rest``.
     """
     try:
-        _loop(node, stop, subscription, at_rest)
+        _loop(node, stop, subscription, at_rest, messages)
     except _ForeignVersion as reason:
         node.get_logger().warning(
             f"this version of rclpy lets no subscription be served ahead of the others ({reason}): answers"
@@ -60,7 +65,9 @@ def spin_on(
         spin.spin(node, stop)
 
 
-def _loop(node: Node, stop: spin.StopEvent, subscription: Subscription, at_rest: float) -> None:
+def _loop(
+    node: Node, stop: spin.StopEvent, subscription: Subscription, at_rest: float, messages: int
+) -> None:
     executor = SingleThreadedExecutor(context=node.context)
     executor.add_node(node)
     period, slow = round(1e9 * HOUSEKEEPING), round(1e9 * at_rest)
@@ -85,7 +92,8 @@ def _loop(node: Node, stop: spin.StopEvent, subscription: Subscription, at_rest:
                 if remaining <= 0:
                     run_ready(executor, between=serve)
                     now = time.monotonic_ns()
-                    due = now + min(slow, max(period, MESSAGES * max(interval, now - last)))
+                    gap = max(interval, now - last)
+                    due = now + (slow if gap > slow else min(slow, max(period, messages * gap)))
                 else:
                     serve(remaining)
             except (_ForeignVersion, ExternalShutdownException):
