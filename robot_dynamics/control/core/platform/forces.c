@@ -199,8 +199,7 @@ static void estimate_disturbance(rd_core *core, const rd_platform_model *model, 
 
 /* The laws */
 
-/* Rates (6) of the legs under a twist. */
-static void legs_rates(const double jacobian[36], const double twist[6], double rates[6])
+void rd_leg_rates(const double jacobian[36], const double twist[6], double rates[6])
 {
     for (int i = 0; i < 6; ++i) {
         rates[i] = 0.0;
@@ -223,9 +222,9 @@ static int add_friction(const rd_core *core, const rd_settings *s, const double 
         more[i] = reference[i] - given[i];
         less[i] = -more[i];
     }
-    legs_rates(jacobian, more, rates);
-    legs_rates(jacobian, reference, led);
-    legs_rates(jacobian, given, known);
+    rd_leg_rates(jacobian, more, rates);
+    rd_leg_rates(jacobian, reference, led);
+    rd_leg_rates(jacobian, given, known);
     if (model->turning_friction && (!rd_platform_forces(core, s, pose, more, RD_AT_REST, ahead)
                                     || !rd_platform_forces(core, s, pose, less, RD_AT_REST, back))) {
         return 0;
@@ -247,8 +246,8 @@ static double pull_share(const rd_core *core, const rd_settings *s, const double
     for (int i = 0; i < 6; ++i) {
         pull[i] = s->kv[i] > 0.0 ? s->kp[i] / s->kv[i] * error[i] : 0.0;
     }
-    legs_rates(rd_platform_of(core)->jacobian, pull, asked);
-    legs_rates(rd_platform_of(core)->jacobian, rate, led);
+    rd_leg_rates(rd_platform_of(core)->jacobian, pull, asked);
+    rd_leg_rates(rd_platform_of(core)->jacobian, rate, led);
     for (int i = 0; i < 6; ++i) {
         const double most = s->velocity_limits[i];
         if (fabs(led[i] + asked[i]) > most && led[i] * asked[i] >= 0.0) {
@@ -272,7 +271,7 @@ static int computed_force(rd_core *core, const rd_settings *s, const rd_motion *
         rd_platform_motion(&core->reference, wanted, rate, unused);
     }
     rd_pose_error(wanted, platform->pose, error);
-    legs_rates(platform->jacobian, rate, led);
+    rd_leg_rates(platform->jacobian, rate, led);
     for (int i = 0; i < 6 && s == core->settings; ++i) {
         rd_doubt_friction(core, i, led[i], core->period);
     }
@@ -318,7 +317,7 @@ void rd_platform_joints_of(const rd_core *core, const rd_motion *reference, doub
     double pose[7], twist[6], unused[6], jacobian[36];
     rd_platform_motion(reference, pose, twist, unused);
     stewart_inverse_kinematics(&model->geometry, pose, position, jacobian);
-    legs_rates(jacobian, twist, velocity);
+    rd_leg_rates(jacobian, twist, velocity);
     for (int i = 0; i < 6; ++i) {
         position[i] -= model->zero_lengths[i];
     }
@@ -343,7 +342,7 @@ void rd_platform_stray(const rd_core *core, double *legs, double *linear, double
     double wanted[7], unused[6], twist[6], error[6];
     rd_platform_motion(&core->reference, wanted, twist, unused);
     rd_pose_error(wanted, platform->pose, error);
-    legs_rates(platform->jacobian, error, legs);
+    rd_leg_rates(platform->jacobian, error, legs);
     *linear = sqrt(error[0] * error[0] + error[1] * error[1] + error[2] * error[2]);
     *angular = sqrt(error[3] * error[3] + error[4] * error[4] + error[5] * error[5]);
 }
@@ -356,5 +355,5 @@ void rd_platform_stray_rate(const rd_core *core, double *legs)
     for (int i = 0; i < 6; ++i) {
         twist[i] -= platform->twist[i];
     }
-    legs_rates(platform->jacobian, twist, legs);
+    rd_leg_rates(platform->jacobian, twist, legs);
 }

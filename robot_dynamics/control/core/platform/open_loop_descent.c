@@ -51,15 +51,12 @@ static double nearest_knot(const rd_plan *descent, const double place[6], double
 /* Duration of the way to the descent at the declared leg speed, with a gentle acceleration [s]. */
 static double way_time(rd_platform *platform, const rd_platform_model *model)
 {
-    double pose[7], moved[6], still[6] = {0.0}, unused[6], fastest = 0.0;
+    double pose[7], moved[6], still[6] = {0.0}, unused[6], rates[6], fastest = 0.0;
     const rd_motion motion = {platform->open_loop.place, platform->open_loop.way, still};
     rd_platform_motion(&motion, pose, moved, unused);
+    rd_leg_rates(platform->jacobian, moved, rates);
     for (int leg = 0; leg < 6; ++leg) {
-        double rate = 0.0;
-        for (int i = 0; i < 6; ++i) {
-            rate += platform->jacobian[6 * leg + i] * moved[i];
-        }
-        fastest = fmax(fastest, fabs(rate));
+        fastest = fmax(fastest, fabs(rates[leg]));
     }
     const double hardest = fmax(length_of(moved) / model->pace[0], length_of(moved + 3) / model->pace[1]);
     return fmax(PEAK_SPEED * fastest / model->blind_speed, sqrt(PEAK_ACCELERATION / GENTLE * hardest));
@@ -108,20 +105,17 @@ static int forces_of(const rd_core *core, const double pose[7], const double twi
                      double *forces)
 {
     const rd_platform_model *model = core->settings->platform;
-    double lifted[6], lengths[6], jacobian[36];
+    double lifted[6], lengths[6], jacobian[36], rates[6];
     for (int i = 0; i < 6; ++i) {
         lifted[i] = a[i] + rd_platform_of(core)->disturbance[i];
     }
     const int known = rd_platform_forces(core, core->settings, pose, twist, lifted, forces);
     if (rubs) {
         stewart_inverse_kinematics(&model->geometry, pose, lengths, jacobian);
+        rd_leg_rates(jacobian, twist, rates);
     }
     for (int i = 0; rubs && i < 6; ++i) {
-        double rate = 0.0;
-        for (int j = 0; j < 6; ++j) {
-            rate += jacobian[6 * i + j] * twist[j];
-        }
-        forces[i] += model->guessed_coulomb[i] * rd_direction(rate) + model->guessed_viscous[i] * rate;
+        forces[i] += model->guessed_coulomb[i] * rd_direction(rates[i]) + model->guessed_viscous[i] * rates[i];
     }
     return known;
 }

@@ -148,6 +148,9 @@ int rd_platform_find_place(rd_core *core, double time, const double *position, c
 
 /* Forces (forces.c) */
 
+/* Rates (6) of the legs under a twist. */
+void rd_leg_rates(const double jacobian[36], const double twist[6], double rates[6]);
+
 /* A reference as pose, twist and acceleration; the difference of two poses as an error (6). */
 void rd_platform_motion(const rd_motion *reference, double pose[7], double twist[6], double acceleration[6]);
 void rd_pose_error(const double wanted[7], const double pose[7], double error[6]);
