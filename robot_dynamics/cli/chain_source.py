@@ -17,6 +17,7 @@ from robot_dynamics.model.load import load_urdf
 from robot_dynamics.model.selection import ALL
 from robot_dynamics.model.srdf import SemanticDescription, read_srdf
 from robot_dynamics.model.urdf import parse_urdf
+from robot_dynamics.native.loading import BACKENDS
 from robot_dynamics.resources import share_directory
 
 PLATFORMS = ("stewart_demo", "stewart_dasgupta1998")
@@ -98,6 +99,16 @@ def add_gravity_argument(parser: argparse.ArgumentParser) -> None:
         default=(0.0, 0.0, -9.81),
         metavar=("X", "Y", "Z"),
         help="acceleration of free fall in the root frame [m/s²]; default: 0 0 -9.81",
+    )
+
+
+def add_backend_argument(parser: argparse.ArgumentParser) -> None:
+    """Declare which implementation of the model computes."""
+    parser.add_argument(
+        "--backend",
+        choices=BACKENDS,
+        default="auto",
+        help="implementation of the model (default: %(default)s)",
     )
 
 

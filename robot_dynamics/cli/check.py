@@ -13,6 +13,7 @@ import numpy as np
 
 from robot_dynamics.cli import streams
 from robot_dynamics.cli.chain_source import (
+    add_backend_argument,
     add_chain_arguments,
     add_gravity_argument,
     add_payload_argument,
@@ -34,7 +35,6 @@ from robot_dynamics.errors import ParameterError, RobotDynamicsError, quoted, sh
 from robot_dynamics.inputs.documents import read_yaml
 from robot_dynamics.inputs.files import check_output
 from robot_dynamics.model.driver_profile import driver_names, load_driver
-from robot_dynamics.native.loading import BACKENDS
 
 if TYPE_CHECKING:
     from robot_dynamics.control.spline import QuinticSpline
@@ -65,12 +65,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--port", type=whole_number, help="port of the web view (default: the first free one from 8080 on)"
     )
     parser.add_argument("--no-browser", action="store_true", help="do not open a browser")
-    parser.add_argument(
-        "--backend",
-        choices=BACKENDS,
-        default="auto",
-        help="implementation of the model (default: %(default)s)",
-    )
+    add_backend_argument(parser)
 
 
 def add_path_arguments(parser: argparse.ArgumentParser) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -63,20 +64,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--effort", type=number, default=0.6, metavar="SHARE", help="share of the effort limits, 0.6 at most"
     )
     add_payload_argument(parser, "mass that may be at the tip without exceeding that share")
-    parser.add_argument(
-        "--period",
-        type=number,
-        default=20.0,
-        metavar="S",
-        help="period of the motion [s] (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--harmonics",
-        type=whole_number,
-        default=8,
-        metavar="N",
-        help="number of harmonics of the Fourier series (default: %(default)s)",
-    )
+    add_series_arguments(parser, number)
     parser.add_argument(
         "--speeds",
         type=number,
@@ -112,6 +100,24 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="speed of the sent motion as a share of the planned one (default: %(default)s)",
     )
     add_sending_arguments(parser)
+
+
+def add_series_arguments(parser: argparse._ActionsContainer, period: Callable[[str], float]) -> None:
+    """Declare the arguments of the motion's Fourier series; ``period`` reads the period."""
+    parser.add_argument(
+        "--period",
+        type=period,
+        default=20.0,
+        metavar="S",
+        help="period of the motion [s] (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--harmonics",
+        type=whole_number,
+        default=8,
+        metavar="N",
+        help="number of harmonics of the Fourier series (default: %(default)s)",
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -14,7 +14,7 @@ import numpy as np
 import yaml
 
 from robot_dynamics.cli import excite, streams
-from robot_dynamics.cli.chain_source import chain_of, number_within, whole_number
+from robot_dynamics.cli.chain_source import chain_of, number_within
 from robot_dynamics.cli.demo import ProgressLine
 from robot_dynamics.cli.sending import agreed, send
 from robot_dynamics.errors import ParameterError, shown
@@ -60,20 +60,7 @@ def add_live_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="Z",
         help="height of the floor in the root frame [m]",
     )
-    group.add_argument(
-        "--period",
-        type=number_within(1.0, 600.0),
-        default=20.0,
-        metavar="S",
-        help="period of the motion [s] (default: %(default)s)",
-    )
-    group.add_argument(
-        "--harmonics",
-        type=whole_number,
-        default=8,
-        metavar="N",
-        help="number of harmonics of the Fourier series (default: %(default)s)",
-    )
+    excite.add_series_arguments(group, number_within(1.0, 600.0))
     group.add_argument(
         "--controller",
         default="computed_torque_controller",

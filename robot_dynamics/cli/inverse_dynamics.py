@@ -13,7 +13,12 @@ from typing import TextIO
 import numpy as np
 
 from robot_dynamics.cli import streams
-from robot_dynamics.cli.chain_source import add_chain_arguments, add_gravity_argument, chain_of
+from robot_dynamics.cli.chain_source import (
+    add_backend_argument,
+    add_chain_arguments,
+    add_gravity_argument,
+    chain_of,
+)
 from robot_dynamics.cli.machine_source import forces_along, is_machine, piped
 from robot_dynamics.cli.state_table import EFFORT, TIME, StateTable, read_states
 from robot_dynamics.dynamics.compiled import compile_dynamics
@@ -21,7 +26,6 @@ from robot_dynamics.errors import ParameterError, StateError, quoted, short, sho
 from robot_dynamics.inputs.files import check_output, open_output, open_regular
 from robot_dynamics.inputs.tables import text_lines
 from robot_dynamics.model.chain import KinematicChain
-from robot_dynamics.native.loading import BACKENDS
 from robot_dynamics.spatial import Array
 
 ROWS_AT_ONCE = 10_000
@@ -54,12 +58,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         default=None,
         help="include the joints' friction from the description; without either a note says what is left out",
     )
-    parser.add_argument(
-        "--backend",
-        choices=BACKENDS,
-        default="auto",
-        help="implementation of the model (default: %(default)s)",
-    )
+    add_backend_argument(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:

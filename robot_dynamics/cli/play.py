@@ -10,6 +10,7 @@ import numpy as np
 
 from robot_dynamics.cli import streams
 from robot_dynamics.cli.chain_source import (
+    add_backend_argument,
     add_chain_arguments,
     add_gravity_argument,
     chain_of,
@@ -25,7 +26,6 @@ from robot_dynamics.control.arm.path_check import check_path
 from robot_dynamics.control.shape import waypoint_spline
 from robot_dynamics.errors import ParameterError, TrajectoryError, quoted
 from robot_dynamics.inputs.files import exists
-from robot_dynamics.native.loading import BACKENDS
 
 if TYPE_CHECKING:
     from robot_dynamics.identification.excitation.bounds import Bounds
@@ -75,12 +75,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--bag-topic", metavar="TOPIC", help="topic of the trajectory, where a bag has several"
     )
-    parser.add_argument(
-        "--backend",
-        choices=BACKENDS,
-        default="auto",
-        help="implementation of the model (default: %(default)s)",
-    )
+    add_backend_argument(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:

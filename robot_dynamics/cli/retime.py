@@ -11,7 +11,12 @@ from pathlib import Path
 import numpy as np
 
 from robot_dynamics.cli import streams
-from robot_dynamics.cli.chain_source import add_gravity_argument, number, payloads_of
+from robot_dynamics.cli.chain_source import (
+    add_backend_argument,
+    add_gravity_argument,
+    number,
+    payloads_of,
+)
 from robot_dynamics.cli.check import (
     EXCEEDED,
     KEPT,
@@ -35,7 +40,6 @@ from robot_dynamics.errors import ParameterError, RobotDynamicsError, shown
 from robot_dynamics.inputs.files import check_output, open_output
 from robot_dynamics.model.chain import KinematicChain
 from robot_dynamics.model.driver_profile import load_driver
-from robot_dynamics.native.loading import BACKENDS
 from robot_dynamics.spatial import Array
 
 INTERVALS_OF_YAML = 250
@@ -79,12 +83,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="FILE.png",
         help="let computed torque follow the path before and after on a simulated arm, and draw its efforts",
     )
-    parser.add_argument(
-        "--backend",
-        choices=BACKENDS,
-        default="auto",
-        help="implementation of the model (default: %(default)s)",
-    )
+    add_backend_argument(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
