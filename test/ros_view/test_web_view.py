@@ -93,7 +93,7 @@ def test_pages_of_four_sizes_show_robot_and_hold(live, tmp_path):
         )
 
     def placed(page, width, height):
-        """Whether both plots are at the foot of the page, folded or not, and beside the controls."""
+        """True if both plots are at the foot of the page, folded or not, and beside the controls."""
         boxes = page.execute_script(BOXES)
         (hold,) = page.find_elements("xpath", HOLD)
         room = width if width < 500 else hold.rect["x"]

@@ -1,4 +1,4 @@
-"""How many pixels a browser draws per pixel of the page, found from a picture beside wider controls."""
+"""Pixels that a browser draws per pixel of the page, found from a picture beside wider controls."""
 
 from __future__ import annotations
 
