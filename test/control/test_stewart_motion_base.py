@@ -14,6 +14,8 @@ from robot_dynamics.control.smoothing import DELAY, NEEDED, check_stamp
 from robot_dynamics.control.stewart.controller import StewartController
 from robot_dynamics.control.stewart.operating_modes import OperatingMode, OperatingModes
 from robot_dynamics.control.stewart.parameters import StewartParameters
+from robot_dynamics.control.stewart.reference_governor import GovernedPlan, GovernedReference
+from robot_dynamics.control.stewart.segments import segments_with_stop
 from robot_dynamics.control.stewart.stream import PoseFilter, PoseSample
 from robot_dynamics.control.stewart.stream_intake import StreamIntake
 from robot_dynamics.control.stewart.trajectory import PoseWaypoint
@@ -129,6 +131,23 @@ def test_when_nothing_further_is_handed_over_the_platform_stops_within_the_limit
             assert np.linalg.norm(motion.linear_acceleration) <= 4.0 * (1 + 1e-9)
             assert k % 4 or base.inverse_dynamics_of(motion, on_violation="report").violations == ()
         assert run.control.phase is Phase.HOLDING
+
+
+@pytest.mark.parametrize("since", [0.002, 0.004, 0.03, 0.1, 0.1498])
+def test_a_plan_that_is_carried_on_from_beside_it_asks_for_no_more_acceleration(since):
+    """As where a segment came too late, and the reference is on the one before."""
+    twist, before, then = np.zeros((3, 6))
+    twist[[0, 4]], before[0], then[[0, 2, 3]] = (0.2, 0.1), 1.0, (1.5, 0.2, 0.1)
+    here = GovernedReference(0.0, np.array([0.0, 0.0, 1.0]), np.eye(3), twist, before)
+    plan = GovernedPlan(here.eased(then, 0.005), 0.05, 0.1, here, 0.005)
+    beside = plan.at(since)
+    beside = replace(beside, position=beside.position + 1e-5, twist=beside.twist + 0.02 * twist)
+
+    def most(one):
+        motions = segments_with_stop(one).motion(np.arange(since, since + 0.2, 1e-4))
+        return np.abs(motions.linear_acceleration).max(), np.abs(motions.angular_acceleration).max()
+
+    assert np.all(np.array(most(plan.carried_on(beside))) < 1.1 * np.array(most(plan)))
 
 
 @pytest.mark.long

@@ -189,14 +189,19 @@ class GovernedPlan:
         return replace(place, time=time, twist=np.zeros(6))
 
     def carried_on(self, here: GovernedReference) -> GovernedPlan:
-        """The rest of the plan, from the place where it is found to be; its end stays."""
+        """The rest of the plan, with its accelerations, from the place where the reference is found to be."""
         left = self.reference.time + self.free - here.time
         ramp = self.reference.time + self.ramp - here.time
         if self.before is not None and ramp > SHORTEST:
-            return GovernedPlan(self.reference.at(here.time), left, self.stop_time, here, ramp)
+            # The place may be beside the plan: a linear change has to lead from there.
+            eased = here.eased(self.reference.acceleration, ramp)
+            return GovernedPlan(eased, left, self.stop_time, here, ramp)
         if left > SHORTEST:
             return GovernedPlan(here.accelerated(self.reference.acceleration), left, self.stop_time)
-        stop_time = max(self.stop_time + min(left, 0.0), SHORTEST)
+        stops = self.reference.at(self.reference.time + self.free)
+        had, has = (np.linalg.norm(one.twist.reshape(2, 3), axis=1) for one in (stops, here))
+        share = float(np.divide(has, had, out=np.zeros(2), where=had > STANDS).max())
+        stop_time = max(self.stop_time + min(left, 0.0), share * self.stop_time, SHORTEST)
         return GovernedPlan(here.accelerated(-here.twist / stop_time), 0.0, stop_time)
 
 
