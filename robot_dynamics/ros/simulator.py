@@ -34,7 +34,7 @@ from robot_dynamics.ros.simulation.motion import SimulatedMotion
 from robot_dynamics.ros.simulation.state_output import StateOutput
 from robot_dynamics.ros.simulation.wall_clock import WallClock
 from robot_dynamics.ros.support import diagnostics, parameters, qos, spin
-from robot_dynamics.ros.support.hot_loop import AT_REST, MESSAGES, spin_on
+from robot_dynamics.ros.support.hot_loop import AT_REST, spin_on
 from robot_dynamics.ros.support.messages import JointOrder, stamp_to_nanoseconds
 from robot_dynamics.simulation.parameters import COMMANDS, JOINT_STATE, SimulatorParameters
 from robot_dynamics.simulation.plant import Plant
@@ -98,7 +98,7 @@ class Simulator(Node):
     def run(self, stop: spin.StopEvent) -> None:
         """Run until the event: in lockstep at every answer, else by the wall clock."""
         if self._wall_clock is None:
-            spin_on(self, stop, self._commands, AT_REST, MESSAGES)
+            spin_on(self, stop, self._commands, AT_REST)
         else:
             self._start_pacing(self._wall_clock)
             self._wall_clock.run(stop, self._commands, self._cycle)

@@ -30,7 +30,7 @@ CLOCKS_APART = 1.0
 REASONS = 3
 """Refused messages of which each is logged at once, for their reasons may differ."""
 
-_CONTROLS = [number for number, phase in enumerate(PHASES) if phase.controls]
+_CONTROLS = np.array([phase.controls for phase in PHASES])
 _KINDS = {name: number for number, name in enumerate(enumerators("rd_record_kind"))}
 _ANSWERED, _OBSERVED, _NO_EFFORT = _KINDS["answered"], _KINDS["observed"], _KINDS["no_effort"]
 _STATES_LOST = _KINDS["states_lost"]
@@ -287,7 +287,7 @@ def _notable(rows: Rows, answered: NDArray[np.bool_]) -> NDArray[np.bool_]:
     Of answers as usual only the last says what holds now, and the last of those whose efforts were cut.
     """
     head = rows["head"]
-    calm: NDArray[np.bool_] = answered & np.isin(head["phase"], _CONTROLS)
+    calm: NDArray[np.bool_] = answered & _CONTROLS[head["phase"]]
     calm &= (head["discontinuity"] == 0) & (head["back"] == 0) & (head["trip"]["rule"] == 0)
     notable: NDArray[np.bool_] = ~calm & ((head["kind"] != _OBSERVED) | (head["trip"]["rule"] != 0))
     for usual in (calm, calm & (rows["unlimited"] != rows["effort"]).any(axis=1)):

@@ -16,7 +16,7 @@ from rclpy.node import Node
 from sensor_msgs.msg import JointState
 
 from robot_dynamics.ros.support import qos, spin
-from robot_dynamics.ros.support.hot_loop import AT_REST, MESSAGES, spin_on
+from robot_dynamics.ros.support.hot_loop import AT_REST, spin_on
 from robot_dynamics.ros.support.messages import stamp_to_nanoseconds
 
 UNPACED = "unpaced_command"
@@ -80,9 +80,7 @@ class Pacemaker(Node):
 
 def main(args: list[str] | None = None) -> int:
     """Entry point of the module."""
-    return spin.run(
-        Pacemaker, args, loop=lambda node, stop: spin_on(node, stop, node.commands, AT_REST, MESSAGES)
-    )
+    return spin.run(Pacemaker, args, loop=lambda node, stop: spin_on(node, stop, node.commands, AT_REST))
 
 
 if __name__ == "__main__":

@@ -25,11 +25,11 @@ from robot_dynamics.ros.support import spin
 from robot_dynamics.ros.support.faults import hand_over
 
 HOUSEKEEPING = 0.005
-"""Steady seconds between two looks at timers, services and other subscriptions."""
+"""Least time between two looks at timers, services and other subscriptions [s]; a look takes 0.5 ms."""
 AT_REST = 0.04
-"""The same at most, of loops without a deadline where messages are rare: a look costs half a millisecond."""
+"""Largest time between two looks of a loop without a deadline [s]."""
 MESSAGES = 3
-"""Messages between two looks of a loop in which nothing else is awaited within a cycle."""
+"""Messages after which a look follows, where they come faster than that."""
 # Callbacks run at one look, so that a flood of requests cannot hold up the loop.
 BATCH = 10
 
@@ -43,7 +43,6 @@ def spin_on(
     stop: spin.StopEvent,
     subscription: Subscription,
     at_rest: float = HOUSEKEEPING,
-    messages: int = 0,
 ) -> None:
     """Run a node until the event, its busy subscription with the least delay.
 
@@ -51,12 +50,11 @@ def spin_on(
         node: the node.
         stop: ends the loop.
         subscription: the busy one; its callback takes the message alone.
-        at_rest: time between two looks at everything else of the node, where messages come more slowly [s].
-        messages: number of messages between two looks where they come faster than that; a look comes no
-            sooner than after ``HOUSEKEEPING``, and no later than after ``at_rest``.
+        at_rest: largest time between two looks at everything else of the node [s]. A look follows
+            ``MESSAGES`` messages too, no sooner than after ``HOUSEKEEPING``.
     """
     try:
-        _loop(node, stop, subscription, at_rest, messages)
+        _loop(node, stop, subscription, at_rest)
     except _ForeignVersion as reason:
         node.get_logger().warning(
             f"this version of rclpy lets no subscription be served ahead of the others ({reason}): answers"
@@ -65,35 +63,29 @@ def spin_on(
         spin.spin(node, stop)
 
 
-def _loop(
-    node: Node, stop: spin.StopEvent, subscription: Subscription, at_rest: float, messages: int
-) -> None:
+def _loop(node: Node, stop: spin.StopEvent, subscription: Subscription, at_rest: float) -> None:
     executor = SingleThreadedExecutor(context=node.context)
     executor.add_node(node)
-    period, slow = round(1e9 * HOUSEKEEPING), round(1e9 * at_rest)
-    due = last = time.monotonic_ns()
-    interval = 0
+    period, rest = round(1e9 * HOUSEKEEPING), round(1e9 * at_rest)
+    looked = time.monotonic_ns() - rest
+    served = 0
     with contextlib.ExitStack() as stack:
         stack.callback(executor.shutdown)
         stack.callback(executor.remove_node, node)
         wait = _Wait(node, subscription, stack)
 
         def serve(patience: int = 0) -> None:
-            nonlocal last, interval
+            nonlocal served
             # Not for ever, should messages come faster than they are dealt with.
             if wait.wait(patience):
-                now = time.monotonic_ns()
-                last, interval = now, now - last
-                _take_all(subscription, now + patience)
+                served += _take_all(subscription, looked + period)
 
         while not stop.is_set():
             try:
-                remaining = due - time.monotonic_ns()
+                remaining = looked + (period if served >= MESSAGES else rest) - time.monotonic_ns()
                 if remaining <= 0:
                     run_ready(executor, between=serve)
-                    now = time.monotonic_ns()
-                    gap = max(interval, now - last)
-                    due = now + (slow if gap > slow else min(slow, max(period, messages * gap)))
+                    looked, served = time.monotonic_ns(), 0
                 else:
                     serve(remaining)
             except (_ForeignVersion, ExternalShutdownException):
@@ -125,8 +117,9 @@ def take_all(subscription: Subscription) -> bool:
     return True
 
 
-def _take_all(subscription: Subscription, until: float = math.inf) -> None:
-    """Hand over what has arrived: one message, and more of them up to a time [steady ns]."""
+def _take_all(subscription: Subscription, until: float = math.inf) -> int:
+    """Hand over what has arrived: one message, and more up to a time [steady ns]; returns how many."""
+    count = 0
     while True:
         try:
             with_info = subscription._callback_type is Subscription.CallbackType.WithMessageInfo
@@ -134,13 +127,14 @@ def _take_all(subscription: Subscription, until: float = math.inf) -> None:
             with subscription.handle:
                 taken = subscription.handle.take_message(subscription.msg_type, subscription.raw)
             if taken is None:
-                return
+                return count
             arguments = taken if with_info else taken[:1]
         except (AttributeError, TypeError) as error:
             raise _ForeignVersion(str(error)) from error
         subscription.callback(*arguments)
+        count += 1
         if time.monotonic_ns() >= until:
-            return
+            return count
 
 
 def run_ready(
