@@ -10,6 +10,8 @@ LINK_FACTOR = 2.5
 """Largest ratio between the identified and the described mass of a link, in either direction."""
 SMALL_LINK = 0.05
 """Share of the described total mass that is added to both limits of a link's mass."""
+NEGLIGIBLE = 1e-3
+"""Relative error of the efforts that may exceed the description's: where that is exact, both are rounding."""
 
 
 def implausibilities(found: Identification) -> tuple[str, ...]:
@@ -24,7 +26,7 @@ def implausibilities(found: Identification) -> tuple[str, ...]:
     if found.validate:
         before = relative_error(found.validate, "prior")
         after = relative_error(found.validate)
-        if before is not None and after is not None and not after <= before:
+        if before is not None and after is not None and not after <= max(before, NEGLIGIBLE):
             reasons.append(
                 f"the result misses {100.0 * after:.3g} % of the efforts that were held out, the description"
                 f" {100.0 * before:.3g} %: the result must be better"
