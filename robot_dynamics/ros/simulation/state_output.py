@@ -43,7 +43,8 @@ class StateOutput:
         self._epoch: int | None = None
         self._bytes = JointStateBytes(())
         self._position, self._velocity, self._effort = np.zeros((3, 0))
-        self._states = node.create_publisher(JointState, "joint_states", qos.STATE_PUBLISHER)
+        state_qos = qos.LOCKSTEP if settings.lockstep else qos.STATE_PUBLISHER
+        self._states = node.create_publisher(JointState, "joint_states", state_qos)
         self._clock: Publisher | None = None
         self._clock_message = ClockMessage()
         if settings.publish_clock:
