@@ -22,6 +22,12 @@ static const double UNKNOWN_INERTIA = 0.25;
  * which is known of so much time [s]. */
 enum { TURNS = 3 };
 static const double STEEP = 2.0, ALIKE = 2.0, SEEN = 1e-4, BEYOND_NOISE = 8.0, NOISE_TIME = 0.3;
+/* The same where an oscillation has lowered gains already: they may still be too high. */
+static const double STILL_GROWS = 1.1, STILL_ALIKE = 4.0;
+/* It also counts after so many states in which it has turned and not become less, where it has been beyond half of this
+ * share of the velocity limit before, and is beyond it: no noise is that fast. */
+enum { FAST_TURNS = 2 };
+static const double FAST = 0.25;
 /* Damping takes this much of the energy that it could from a motion that something else drives. */
 static const double DAMPED = 0.5;
 
@@ -70,18 +76,26 @@ static void follow_swing(rd_swing *swing, double time, double speed, double pull
 }
 
 /* Growth of a velocity error that has turned in so many states; 0: it has not. `pull` is the feedback's answer to it. */
-static double find_turning(rd_swing *swing, double time, double speed, double pull, double limit, int needed)
+static double find_turning(rd_swing *swing, double time, double speed, double pull, double limit, int known_to_swing)
 {
     double *was = swing->errors, least = INFINITY, most = 0.0, last = 0.0;
+    const int needed = known_to_swing ? TURNS - 1 : TURNS;
+    const double steep = known_to_swing ? STILL_GROWS : STEEP, alike = known_to_swing ? STILL_ALIKE : ALIKE;
     const int known = swing->states - TURNS; /* states whose noise is known: their mean at first */
     const double oldest = was[TURNS], share = known > 0 ? fmin(1.0, fmax(1.0 / known, (time - swing->seen) / NOISE_TIME)) : 0.0;
     int turns = swing->pull * speed > 0.0 && pull * speed < 0.0; /* as the feedback asked, and it asks for more */
     memmove(was + 1, was, sizeof(double) * TURNS);
     was[0] = speed;
     swing->noise += share * (oldest * oldest - swing->noise);
+    int fast = turns && fabs(speed) > FAST * limit && fabs(was[FAST_TURNS]) > 0.5 * FAST * limit;
+    double grown = 0.0;
+    for (int i = 0; i < FAST_TURNS; ++i) {
+        fast = fast && was[i] * was[i + 1] < 0.0 && fabs(was[i]) >= fabs(was[i + 1]);
+        grown = fast ? fmax(grown, -was[i] / was[i + 1]) : 0.0;
+    }
     for (int i = 0; i < needed && turns; ++i) {
         const double growth = -was[i] / was[i + 1];
-        turns = growth >= STEEP;
+        turns = growth >= steep;
         if (i == 0) {
             last = growth;
         } else {
@@ -89,8 +103,9 @@ static double find_turning(rd_swing *swing, double time, double speed, double pu
             most = fmax(most, growth);
         }
     }
-    turns = turns && most <= ALIKE * least && last <= ALIKE * most && known > 0;
-    return turns && fabs(speed) > fmax(SEEN * limit, BEYOND_NOISE * sqrt(swing->noise)) ? fmax(most, last) : 0.0;
+    turns = turns && most <= alike * least && last <= alike * most && known > 0;
+    turns = turns && fabs(speed) > fmax(SEEN * limit, BEYOND_NOISE * sqrt(swing->noise));
+    return turns ? fmax(most, last) : grown;
 }
 
 static double velocity_floor(const rd_settings *s, int j, double share)
@@ -165,8 +180,7 @@ int rd_find_oscillation(rd_core *core, double share, double *measured, double *a
         const double away = machine->stray ? error[j] : core->reference.position[j] - core->state.position[j];
         const double slower = rate[j];
         const double pull = kv * slower + kp * away;
-        swing->turning = find_turning(swing, core->time, -slower, pull, velocity_floor(s, j, 1.0),
-                                      known ? TURNS - 1 : TURNS);
+        swing->turning = find_turning(swing, core->time, -slower, pull, velocity_floor(s, j, 1.0), known);
         follow_swing(swing, core->time, -slower, pull, change[j], s->kp[j], kv, floor);
         const double speed = fmax(fabs(slower), fmax(swing->last, swing->peak));
         swing->swings = swing->turning > 0.0 || swing->count >= HALVES || is_swollen(swing, floor);

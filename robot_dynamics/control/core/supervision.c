@@ -21,7 +21,7 @@ static const double HEAVIER = 0.375;
 /* Gains that periods lower to less than this share count for the effort of the same state. */
 static const double FALLEN = 0.5;
 /* Least share of kv that an oscillation leaves. */
-static const double SOFTEST = 1.0 / 4096.0;
+static const double SOFTEST = 1e-6;
 
 static const char OTHER_MODEL[] = "gravity, payload or a mass of the model differs from the robot's: check them, then call ~/reset_fault";
 
