@@ -223,10 +223,10 @@ def test_plans_are_counted_on_after_one_that_was_void(models):
 
 def test_handed_over_values_are_kept_as_long_as_they_are_used_and_no_longer(models):
     chain, variants = models
-    control = ArmController(chain, variants[0], ArmParameters())
+    control = ArmController(chain, variants[0], ArmParameters(loop_delay=-1.0))
     control.update(0.0, np.zeros(6), np.zeros(6))
     for k in range(1, 50):
-        control.parameters = ArmParameters(kp=(100.0 + k,))
+        control.parameters = ArmParameters(kp=(100.0 + k,), loop_delay=-1.0)
         control.change_model(variants[k % 2])
         control.follow(chain.joint_names, [Waypoint(5.0, [0.1] * 6)], None)
         control.update(0.001 * k, np.zeros(6), np.zeros(6))

@@ -40,6 +40,37 @@ def test_a_payload_that_efforts_cannot_carry_is_refused_and_the_model_stays():
     assert np.abs(loop.velocities[-1]).max() < 1e-3 and 0.05 < loop.positions[-1][0] - READY[0] < 0.45
 
 
+@pytest.mark.parametrize(
+    ("robot", "period", "mass", "center"),
+    [("puma", 0.002, 1.0, (0.1, 0.0, 0.1)), ("ur5", 0.008, 5.0, (0.0, 0.0, 0.2))],
+)
+def test_a_payload_that_would_oscillate_until_it_is_there_is_taken_where_the_arm_feels_it(
+    robot, period, mass, center
+):
+    """They reached 410 and 1.46 times the velocity limit; the links have no rotor inertia."""
+    drives = ActuatorParameters(damping=(0.0,), friction=(0.0,), rotor_inertia=(0.0,))
+    load = RigidBody(mass, np.array(center), np.zeros((3, 3)))
+    for real in (0.0, mass):
+        loop = ArmLoop(
+            robot,
+            READY,
+            period=period,
+            real={"payload_mass": real, "payload_center": center, "rotor_inertia": (0.05,)},
+            start_motion=-1.0,
+        )
+        loop.run(1.2)
+        loaded = ActuatedArm(loop.links.with_payload(load), loop.chain, drives)
+        if real:
+            loop.control.change_model(loaded)
+            continue
+        with pytest.raises(
+            ParameterError, match=r"times the inertia .* does not feel .* at most .* rotor_inertia"
+        ):
+            loop.control.change_model(loaded)
+        loop.run(0.5)
+        assert loop.trip is None and loop.share < 1e-3
+
+
 def test_a_platform_that_moves_stops_where_its_legs_cannot_carry_what_is_declared():
     loop = PlatformLoop()
     loop.braked_by_controller = True

@@ -23,7 +23,9 @@ def test_random_legal_sequences_are_what_an_operator_would_expect(robot):
     assert run.returncode == 0, run.stderr[-4000:]
 
 
-@pytest.mark.parametrize("find", ["LOAD_THAT_DRIVES_A_JOINT", "STOP_ON_A_NEW_LINE"])
+@pytest.mark.parametrize(
+    "find", ["LOAD_THAT_DRIVES_A_JOINT", "STOP_ON_A_NEW_LINE", "STOP_BESIDE_A_CUT_EFFORT"]
+)
 def test_what_the_search_has_found_is_found_no_more(find):
     script = f"import finds, operators; operators.play(*finds.{find})"
     run = subprocess.run([sys.executable, "-c", script], cwd=SWEEPS, capture_output=True, text=True)

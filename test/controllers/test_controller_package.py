@@ -614,10 +614,11 @@ int main()
 {
   const Parameters p;
   const auto before = make_settings(p, nullptr);
-  Vector stretched{};
+  Vector stretched{}, external{};
   const auto change = [&](Parameters changed) {
     try {
-      check_change(*before, *make_settings(changed, before.get()), 1e-3, stretched.data());
+      const auto settings = make_settings(changed, before.get());
+      check_standing(*settings, 1e-3, stretched.data(), before.get(), external.data());
       std::puts("taken");
     } catch (const std::exception & error) {
       std::puts(error.what());
@@ -632,6 +633,22 @@ int main()
     Parameters changed = p;
     changed.kp = {kp};
     change(changed);
+  }
+  Parameters aside = p;
+  aside.payload_mass = 2.0;
+  aside.payload_center = {0.1, 0.0, 0.1};
+  const auto with = make_settings(aside, before.get()), without = make_settings(p, before.get());
+  const double zero[kJoints]{};
+  Vector loaded{}, empty{};
+  for (const auto & [settings, weight] : {std::pair{&with->core, &loaded}, {&without->core, &empty}}) {
+    const double * in[] = {stretched.data(), zero, zero, settings->gravity, settings->payload, nullptr};
+    settings->inverse_dynamics(in, weight->data());
+  }
+  for (const double felt : {0.0, 0.9}) {
+    for (int j = 0; j < kJoints; ++j) {
+      external[j] = felt * (empty[j] - loaded[j]);
+    }
+    change(aside);
   }
 }
 """
@@ -648,8 +665,9 @@ def test_a_payload_that_no_effort_carries_is_refused_live(package, core, tmp_pat
     command = ["c++", "-std=c++17", *includes, tmp_path / "change.cpp", *objects, "-o", tmp_path / "change"]
     subprocess.run([*command, "-lm"], check=True, timeout=PATIENCE)
     done = subprocess.run([tmp_path / "change"], check=True, capture_output=True, text=True)
-    light, heavy, low, high = done.stdout.splitlines()
-    assert light == low == "taken"
+    light, heavy, low, high, absent, felt = done.stdout.splitlines()
+    assert light == low == felt == "taken"
+    assert re.match("joint6 has .* times the inertia with this load .* until the load is on it", absent)
     assert re.match(
         "by this model joint2 needs .* to hold the arm at rest here, but its limit is 186.4", heavy
     )

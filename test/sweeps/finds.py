@@ -46,3 +46,24 @@ teardown()
 """,
 )
 """2.5 kg that nobody declared: a stop on a new line lost what stiffened joints pulled with."""
+
+STOP_BESIDE_A_CUT_EFFORT = (
+    "puma",
+    """
+begin(scale=1.0, size=0.513, towards=0.0, wrong="payload", place=[-0.176, 0.988, -0.564, 0.0, 0.0, 0.0,
+    0.0])
+trajectory(moving=True, places=[[0.834, 0.7, 0.0, 0.0, -0.796, 0.0, 0.0], [0.234, -0.18, 0.0, 0.0, 0.0,
+    0.809, 0.93], [0.0, -0.928, -0.84, -0.366, 0.0, 0.0, -0.467], [-0.057, 0.0, -0.696, 0.0, 0.453, -0.577,
+    -1.0]], reach=1.0, then=0.281, times=[1.0, 0.248, 2.699, 1.653])
+trajectory(moving=False, places=[[0.0, 0.0, -0.207, 0.22, 0.25, -0.376, 0.0], [0.0, 0.0, 0.0, 0.568, -0.586,
+    0.0, -0.446]], reach=0.096, then=0.224, times=[0.062, 0.078, 4.325, 0.27])
+trajectory(moving=True, places=[[-0.452, 0.0, 0.0, 0.615, 0.0, -0.857, 0.0], [0.0, 0.192, 0.923, 0.0,
+    -0.183, 0.523, -0.863]], reach=1.0, then=0.79, times=[3.943, 0.053, 1.613, 5.0])
+go_on(how="reset_fault")
+targets(ahead=0.07, count=12, rate=60.0, reach=0.3, step=[0.546, -0.441, 1.0, 0.0, 0.581, -0.083, 0.0])
+go_on(how="unpark")
+targets(ahead=0.029, count=13, rate=20.0, reach=0.079, step=[-0.121, 0.0, -0.756, 0.146, -0.537, 0.0, 0.0])
+teardown()
+""",
+)
+"""1.3 kg that nobody declared: an effort that was cut once kept the gains of every other joint low."""

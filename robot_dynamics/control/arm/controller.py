@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from robot_dynamics.control.arm.inverse_dynamics import EffortModel
 from robot_dynamics.control.arm.laws import PythonLaw, law_input, python_law
 from robot_dynamics.control.arm.parameters import ArmParameters, arm_bounds, arm_stops, position_limits
 from robot_dynamics.control.arm.spring_energy import spring_energy
+from robot_dynamics.control.arm.tolerances import Stiffness
 from robot_dynamics.control.arm.trajectory import Reference, turns
 from robot_dynamics.control.core.controller import LONGEST_LINE
 from robot_dynamics.control.core.library import array_at, doubles, ffi, load_core
@@ -39,24 +40,6 @@ from robot_dynamics.spatial import Array
 
 _MODES = tuple(enumerators("rd_arm_mode"))
 _FAILS = list(enumerators("rd_standing")).index("fails")
-
-
-class Stiffness(NamedTuple):
-    """Worth of the feedback of a joint.
-
-    Attributes:
-        name: of the joint.
-        stiffness: kp times inertia [N·m/rad or N/m].
-        friction: dry friction by the model [N·m or N].
-        frequency: natural frequency of the error [Hz].
-        inertia: the joint's least over its range, rotor included [kg·m² or kg].
-    """
-
-    name: str
-    stiffness: float
-    friction: float
-    frequency: float
-    inertia: float
 
 
 class ArmController(ArmCommands):
@@ -411,6 +394,13 @@ class ArmController(ArmCommands):
         earlier = ffi().NULL if before is None else doubles(before)
         return self._judged("rd_weight_text", settings, doubles(self._snapshot.position.copy()), earlier)[1]
 
+    def _load_ahead(self, settings: Settings) -> str:
+        """Reason why gains are not stable before a load of other settings is on the arm; empty: they are."""
+        external, position = self.external.effort, self._snapshot.position.copy()
+        period = settings.value.control_period or self._snapshot.read().usual_period
+        given = (self._settings[self._number].value, doubles(position), doubles(external), period)
+        return self._judged("rd_load_text", settings, *given)[1]
+
     def _judged(self, judge: str, settings: Settings, *given: Any) -> tuple[bool, str]:
         """Reason for which settings fail; empty where they do not."""
         names = [ffi().new("char[]", name.encode()) for name in self.chain.joint_names]
@@ -474,15 +464,17 @@ class ArmController(ArmCommands):
         Raises:
             ModelError: it is of an arm with another number of joints; the model stays as it was.
             ParameterError: by it, efforts cannot carry the arm where they carry it now; in motion this
-                begins a protective stop.
+                begins a protective stop. Or the gains are not stable before a declared load is on the arm.
         """
         before, self._dynamics = self._dynamics, _model("dynamics", dynamics)
         try:
-            if self.phase.controls and (reason := self._weight_of(self.core_settings())):
-                self.stop_in_motion()
-                raise ParameterError(
-                    f"{reason}check payload_mass [kg], payload_center [m] and gravity [m/s²]"
-                )
+            if self.phase.controls:
+                settings = self.core_settings()
+                if reason := self._weight_of(settings):
+                    self.stop_in_motion()
+                    raise ParameterError(f"{reason}check {_LOAD} and gravity [m/s²]")
+                if reason := self._load_ahead(settings):
+                    raise ParameterError(f"{reason}, or check {_LOAD}, payload_inertia and rotor_inertia")
             self.offer_settings(True, False)
         except RobotDynamicsError:
             self._dynamics = before
@@ -496,5 +488,7 @@ def _model(name: str, value: EffortModel) -> EffortModel:
     return value
 
 
+_LOAD = "payload_mass [kg], payload_center [m]"
+"""Parameters that a refusal names."""
 _IDEAL = dict.fromkeys(("rotor_inertia", "damping", "friction", "static_friction"), (0.0,))
 """Drives of a model that is all there is."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -228,3 +229,21 @@ class GoalMonitor:
                     f" its tolerance {allowed[j]:.6g}"
                 )
         return ""
+
+
+class Stiffness(NamedTuple):
+    """Worth of the feedback of a joint.
+
+    Attributes:
+        name: of the joint.
+        stiffness: kp times inertia [N·m/rad or N/m].
+        friction: dry friction by the model [N·m or N].
+        frequency: natural frequency of the error [Hz].
+        inertia: the joint's least over its range, rotor included [kg·m² or kg].
+    """
+
+    name: str
+    stiffness: float
+    friction: float
+    frequency: float
+    inertia: float

@@ -368,6 +368,11 @@ void rd_longest_periods(const rd_settings *settings, int n, double *periods);
  * else why not. */
 int rd_weight_text(const rd_settings *settings, int n, const double *position, const double *before,
                    const char *const *names, char *text, size_t bytes);
+/* Whether the gains of computed torque are stable with these settings while an arm at a position (n) has the load of those
+ * `before`: until a declared load is on it, and longer where it is not. External efforts (n) that are those of the load
+ * say that it is. Else why not. */
+int rd_load_text(const rd_settings *settings, int n, const rd_settings *before, const double *position,
+                 const double *external, double period, const char *const *names, char *text, size_t bytes);
 
 /* The cycle: the command for a state. 0 where the model has no effort for the state: the caller then calls
  * rd_core_lost_states and sends rd_core_safe_command. */

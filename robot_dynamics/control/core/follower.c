@@ -340,11 +340,13 @@ void rd_follower_offer_settings(rd_follower *follower, const rd_settings *settin
     rd_core_offer_settings(follower->session->core, settings);
 }
 
-int rd_follower_standing(rd_follower *follower, double *position, double *period)
+int rd_follower_standing(rd_follower *follower, double *position, double *external, double *period)
 {
     const int n = follower->session->core->n;
     rd_core_snapshot(follower->session->core, follower->snapshot);
-    rd_copy(position, (const double *)(follower->snapshot + 1) + n, n);
+    const double *const arrays = (const double *)(follower->snapshot + 1);
+    rd_copy(position, arrays + n, n);
+    rd_copy(external, arrays + 6 * n, n);
     *period = *period > 0.0 ? *period : follower->snapshot->usual_period;
     return rd_controls(follower->snapshot->phase);
 }

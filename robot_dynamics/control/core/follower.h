@@ -65,9 +65,9 @@ void rd_follower_accelerate(rd_follower *follower, const double *acceleration, d
 /* From another thread, one at a time with _standing: whether a protective stop is in force that leaves model or states in
  * doubt; see rd_rule_doubts. */
 int rd_follower_doubts(rd_follower *follower);
-/* From another thread, one at a time with _oldest_settings: where the arm is (n), and the period of the states unless
- * `period` has one [s]; whether it is under control. */
-int rd_follower_standing(rd_follower *follower, double *position, double *period);
+/* From another thread, one at a time with _oldest_settings: where the arm is (n), its external efforts (n), and the period
+ * of the states unless `period` has one [s]; whether it is under control. */
+int rd_follower_standing(rd_follower *follower, double *position, double *external, double *period);
 /* From another thread. Settings must stay until the oldest that are in use are newer ones. */
 void rd_follower_offer_settings(rd_follower *follower, const rd_settings *settings);
 uint64_t rd_follower_oldest_settings(rd_follower *follower);

@@ -9,20 +9,25 @@
  * In operation the periods of a second count, by their median and their 95th percentile: one late state is none. Gains
  * that do not stand them fall, kv by a share and kp by its square; below LEAST_SHARE the robot stops. */
 #include "measured.h"
+#include "cholesky.h"
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 static const double INERTIA_RATIO = 1.3, TWICE = 2.0;
 static const double LEAST_SHARE = 0.25, LOWEST_SHARE = 1e-3; /* of the gains: below, the robot stops; and the least */
 static const double HOLDS = 0.5;
 static const double RUNS_ON = 0.1, GUIDED_ON = 0.05; /* shares of the speed limit */
 static const double STIFFER = 2.0, RELAXED = 0.2; /* factor of kv from state to state; time constant of its end [s] */
-static const double AFTER_CUT = 0.5;       /* time after efforts were cut, without such a factor [s] */
+static const double AFTER_CUT = 0.5;       /* time without such a factor after the effort of a joint was beyond its limit [s] */
 static const double FAR_TOO_LATE = 3.0;    /* times the latency that gains stand: a speed grows fivefold from state to state */
 static const double RISE = 1.0;            /* of the share, when periods are short again [1/s] */
 static const double HALF = 0.5;            /* of the second that counts [s] */
 static const double RARE = 0.95;
+/* Share of a declared load that external efforts show, where it is on the arm; steps that find an eigenvalue. */
+static const double FELT = 0.5;
+enum { MOST_JOINTS = 64, POWER_STEPS = 40 };
 enum { FIRST = 4, EVERY = 32, RARE_FROM = 40 }; /* states between two looks, and from which on the rarest 5 % count */
 
 /* Latency at which the gains of a joint are no longer stable [s]. */
@@ -115,11 +120,10 @@ void rd_longest_periods(const rd_settings *s, int n, double *periods)
 int rd_weight_text(const rd_settings *s, int n, const double *position, const double *before, const char *const *names,
                    char *text, size_t bytes)
 {
-    enum { MOST = 64 };
-    double zero[MOST] = {0.0}, weight[MOST];
+    double zero[MOST_JOINTS] = {0.0}, weight[MOST_JOINTS];
     const double *in[] = {position, zero, zero, s->gravity, s->payload, rd_measured_rest(s)};
     int worst = -1;
-    if (n > MOST || !rd_all_finite(position, n) || !s->inverse_dynamics(in, weight)) {
+    if (n > MOST_JOINTS || !rd_all_finite(position, n) || !s->inverse_dynamics(in, weight)) {
         return RD_STANDS;
     }
     for (int j = 0; j < n; ++j) {
@@ -134,6 +138,75 @@ int rd_weight_text(const rd_settings *s, int n, const double *position, const do
     }
     snprintf(text, bytes, "by this model %s needs %.4g to hold the arm at rest here, but its limit is %.4g: ", names[worst],
              fabs(weight[worst]), s->limits[worst]);
+    return RD_FAILS;
+}
+
+/* Weight (n) of a model at rest and factors of its inertia (n, n), the rotors' included; whether the model has them. */
+static int inertia_of(const rd_settings *s, int n, const double *position, double *weight, double *inertia)
+{
+    double zero[MOST_JOINTS] = {0.0}, unit[MOST_JOINTS] = {0.0};
+    const double *in[] = {position, zero, unit, s->gravity, s->payload, rd_measured_rest(s)};
+    int known = s->inverse_dynamics(in, weight);
+    for (int i = 0; i < n && known; ++i) {
+        unit[i] = 1.0;
+        known = s->inverse_dynamics(in, inertia + i * n);
+        unit[i] = 0.0;
+        for (int j = 0; j < n; ++j) {
+            inertia[i * n + j] -= weight[j];
+        }
+        inertia[i * n + i] += s->driven ? s->rotor_inertia[i] : 0.0;
+    }
+    return known;
+}
+
+/* Largest ratio of an inertia (n, n) to another one, by its factor, and the joint that has most of it. */
+static double largest_ratio(const double *factor, const double *inertia, int n, int *joint)
+{
+    double x[MOST_JOINTS], y[MOST_JOINTS], ratio = 1.0;
+    for (int j = 0; j < n; ++j) {
+        x[j] = sqrt(1.0 / n);
+    }
+    for (int step = 0; step < POWER_STEPS; ++step) {
+        solve_upper(factor, n, x, y);
+        for (int i = 0; i < n; ++i) {
+            x[i] = dot(inertia + i * n, y, n);
+        }
+        solve_lower(factor, n, x, x);
+        ratio = sqrt(dot(x, x, n));
+        for (int j = 0; j < n; ++j) {
+            x[j] /= ratio;
+            *joint = fabs(y[j]) > fabs(y[*joint]) ? j : *joint;
+        }
+    }
+    return ratio;
+}
+
+int rd_load_text(const rd_settings *s, int n, const rd_settings *before, const double *position, const double *external,
+                 double period, const char *const *names, char *text, size_t bytes)
+{
+    double weights[2][MOST_JOINTS], felt = 0.0, more = 0.0;
+    double *had = n > MOST_JOINTS ? NULL : calloc((size_t)(2 * n * n), sizeof(double)), *has = had + n * n;
+    int joint = 0;
+    const int known = had && judges(s) && s->mode == RD_COMPUTED_TORQUE && period > 0.0 && rd_all_finite(position, n)
+        && inertia_of(before, n, position, weights[0], had) && inertia_of(s, n, position, weights[1], has)
+        && factor(had, n);
+    const double ratio = known ? largest_ratio(had, has, n, &joint) : 1.0;
+    for (int j = 0; known && j < n; ++j) {
+        const double load = weights[1][j] - weights[0][j];
+        felt -= load * external[j];
+        more += load * load;
+    }
+    free(had);
+    const int weak = weakest(s, n);
+    const double most = 1.0 / (ratio * (0.5 * period + delay_of(s)));
+    if (!known || 1.0 / latency_of(s->kp[weak], s->kv[weak]) <= most || (more > 0.0 && felt >= FELT * more)) {
+        return RD_STANDS;
+    }
+    snprintf(text, bytes,
+             "%s has %.3g times the inertia with this load that it has without it, and the arm does not feel the load: with a"
+             " state every %.3g ms it would oscillate until the load is on it. Declare the load when it is on the arm, or set kv"
+             " and kp / kv to at most %.4g",
+             names[joint], ratio, 1e3 * period, most);
     return RD_FAILS;
 }
 
@@ -234,9 +307,13 @@ static void stiffen(rd_core *core, const rd_settings *s, int j, double excess, d
     /* Gains in force have shown that the robot stands them: a delay that is declared later lowers none. */
     const double kept = longest > 0.0 ? fmax(1.0, stands / half) : 1.0;
     core->led[j] = excess;
-    core->cut_at = core->cut ? core->time : core->cut_at;
-    if (fabs(core->time - core->cut_at) < AFTER_CUT) {
-        *factor = 1.0; /* efforts that are cut have no more to give */
+    if (core->cut && fabs(core->unlimited[j]) > s->limits[j]) {
+        core->cut_at[j] = core->time;
+    }
+    if (fabs(core->time - core->cut_at[j]) < AFTER_CUT) {
+        *factor = 1.0; /* an effort that is cut has no more to give */
+    } else if (core->cut) {
+        *factor = fmax(1.0, *factor / STIFFER); /* it may be what takes other joints beyond their limits */
     } else {
         *factor = fmin(fmax(*factor, faster ? fmin(STIFFER * *factor, most) : 1.0), kept);
     }

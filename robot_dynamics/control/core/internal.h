@@ -234,7 +234,7 @@ struct rd_core {
     double unseen;                /* from the last state until it was noticed that no more come [s] */
     double set_back;              /* by which the clock was set back since the settings in force came [s] */
     int cut;                      /* whether limits have cut the last effort of the law */
-    double cut_at;                /* when it was so that gains could not rise; see gains.c [s] */
+    double *cut_at;               /* (n) when an effort was beyond its limit, so that gains could not rise [s] */
     double by_joint;              /* how far each joint is limited by itself, 0 to 1; see limiting.c */
     int braked;                   /* whether brakes have taken anything from the last effort */
     int held;                     /* brakes hold since a halt: the fail-safe output is what carries, and fades */

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ARRAYS = 61 }; /* of n doubles in a core's store */
+enum { ARRAYS = 62 }; /* of n doubles in a core's store */
 
 _Static_assert(sizeof(rd_snapshot) % sizeof(uint64_t) == 0, "a snapshot is published word by word");
 
@@ -120,7 +120,7 @@ rd_core *rd_core_new(int n, const rd_settings *settings)
         &core->left, &core->stopping.place, &core->stopping.rate,
         &core->believed,
         &core->blind.position, &core->blind.velocity, &core->blind.acceleration,
-        &core->disturbance, &core->undisturbed, &core->softness, &core->swung, &core->stiffened, &core->led, &core->strayed,
+        &core->disturbance, &core->undisturbed, &core->softness, &core->swung, &core->stiffened, &core->led, &core->strayed, &core->cut_at,
         &core->overcome, &core->rubbed, &core->shown_friction, &core->slid, &core->slid_at,
         &core->supervision.place, &core->supervision.shaken, &core->supervision.stopped, &core->setpoints.position, &core->setpoints.velocity,
         &core->felt, &core->retreat.way, &core->rejoining.place, &core->rejoining.rate,
@@ -143,9 +143,10 @@ rd_core *rd_core_new(int n, const rd_settings *settings)
     atomic_init(&core->pushed_until, -INFINITY);
     for (int j = 0; j < n; ++j) {
         core->softness[j] = core->swung[j] = core->stiffened[j] = core->overcome[j] = 1.0;
+        core->cut_at[j] = -INFINITY;
     }
     core->settings = settings;
-    core->time = core->last_time = core->supervision.stopped_at = core->supervision.leapt = core->supervision.moved = core->cut_at = -INFINITY;
+    core->time = core->last_time = core->supervision.stopped_at = core->supervision.leapt = core->supervision.moved = -INFINITY;
     core->slid_time = -INFINITY;
     if (!machine->find_place) {
         core->place = core->state.position;
