@@ -91,7 +91,8 @@ def _machine(fields: Fields) -> Machine:
     home.finish()
     fields.finish(ignore=("source",))
     check_geometry(machine)
-    check_units(machine)
+    if doubt := check_units(machine):
+        warnings.warn(f"{machine.name}: {doubt}", StewartModelWarning, stacklevel=4)
     if objections:
         warnings.warn(
             f"{machine.name} is used with inertias that no rigid body has, as allow_unphysical_inertia asks:"

@@ -17,6 +17,8 @@ LARGEST = 100.0
 """Of a machine's lengths [m]."""
 STROKES = 100.0
 """Fastest leg [strokes/s]."""
+STRONGEST = 1000.0
+"""Force of the legs at home, over the platform's weight."""
 
 
 def check_body(body: RigidBody, where: str) -> None:
@@ -111,8 +113,11 @@ def check_geometry(machine: Machine) -> None:
         )
 
 
-def check_units(machine: Machine) -> None:
+def check_units(machine: Machine) -> str:
     """Refuse numbers that are out of all proportion, and ask for their unit.
+
+    Returns:
+        A warning: legs that carry more than :data:`STRONGEST` times the platform; empty where there is none.
 
     Raises:
         ModelError: an angle beyond half a turn, a size beyond :data:`LARGEST`, a leg that is faster than
@@ -143,18 +148,17 @@ def check_units(machine: Machine) -> None:
                 f"{where}.speed is {limits.speed:g} m/s, {limits.speed / stroke:.3g} strokes a second:"
                 " give it in m/s"
             )
-    _check_force(machine)
+    return _check_force(machine)
 
 
-def _check_force(machine: Machine) -> None:
+def _check_force(machine: Machine) -> str:
     """See :func:`check_units`: the legs' forces along gravity, at home."""
     weight = float(np.linalg.norm(machine.gravity)) * machine.platform.mass
     if weight == 0.0 or any(leg.spring != NO_SPRING for leg in machine.legs):
-        return
+        return ""
     along = np.abs(machine.home_directions @ machine.gravity) / np.linalg.norm(machine.gravity)
     carried = float(np.sum([leg.limits.force for leg in machine.legs] * along))
+    found = f"the legs carry at most {carried:.4g} N at home, the platform weighs {weight:.4g} N"
     if carried < weight:
-        raise ModelError(
-            f"the legs carry at most {carried:.4g} N at home, the platform weighs {weight:.4g} N: give"
-            " limits.force in N and masses in kg"
-        )
+        raise ModelError(f"{found}: give limits.force in N and masses in kg")
+    return f"{found}: is its mass in kg?" if STRONGEST * weight < carried < np.inf else ""

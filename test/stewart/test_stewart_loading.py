@@ -156,6 +156,11 @@ def test_legs_that_do_not_carry_the_machine_ask_for_the_unit():
     weak["leg_defaults"]["limits"]["force"] = 1.5
     with pytest.raises(ModelError, match=r"carry at most .* N at home, the platform weighs 245\.2 N: give"):
         stewart.load(weak)
+    light = copy.deepcopy(DEMO)
+    light["platform"]["mass"] *= 1e-3  # in tonnes
+    light["platform"]["inertia"] = [[0.0] * 3] * 3
+    with pytest.warns(stewart.StewartModelWarning, match=r"platform weighs 0\.245. N: is its mass in kg\?"):
+        stewart.load(light)
 
 
 @pytest.mark.parametrize(
