@@ -73,7 +73,7 @@ def identify(
             )
         every, treatment = static_runs([*learn, *validate], chain, options)
     else:
-        every, treatment = prepared_runs([*learn, *validate], chain, prior, options)
+        every, treatment = prepared_runs(learn, chain, prior, options, validate)
     runs, others = every[: len(learn)], every[len(learn) :]
     if not others and options.learn_share < 1.0 and not options.static:
         runs, others, division = held_out(runs, options.learn_share)

@@ -20,7 +20,8 @@ from robot_dynamics.identification.friction import (
     motor_values,
     slid_along,
 )
-from robot_dynamics.identification.friction_choice import chosen_law
+from robot_dynamics.identification.friction_choice import FOLDS, chosen_law
+from robot_dynamics.identification.holding_out import held_out
 from robot_dynamics.identification.least_squares import robust_fit
 from robot_dynamics.identification.log_checks import (
     check_against_model,
@@ -47,7 +48,8 @@ from robot_dynamics.model.chain import KinematicChain
 from robot_dynamics.spatial import Array
 
 LEAST_BETTER = 0.05
-"""Share by which residuals must be smaller with a delay that knows friction that builds up."""
+"""Share by which residuals must be smaller with a delay that knows friction that builds up, and with a lower
+cut-off than the greatest."""
 _EDGES = 0.3
 """Greatest share of a run that the filter may cost."""
 
@@ -106,54 +108,95 @@ class _Segment:
 
 
 def prepared_runs(
-    logs: Sequence[Log], chain: KinematicChain, prior: Array, options: Options
+    logs: Sequence[Log],
+    chain: KinematicChain,
+    prior: Array,
+    options: Options,
+    others: Sequence[Log] = (),
 ) -> tuple[list[Run], Treatment]:
-    """The equations of each log, after it has been checked, and what was done to the logs.
+    """The equations of each log and of the others, after all have been checked, and what was done to them.
+
+    Args:
+        logs: to learn from; cut-off and delay are theirs.
+        chain: of the description.
+        prior: parameters of the description.
+        options: how.
+        others: that are only predicted.
 
     Raises:
         LogError: a log is not this robot's motion.
     """
-    for log in logs:
+    whole = [*logs, *others]
+    for log in whole:
         check_log(log, chain)
-    cutoff = options.cutoff
-    parts = _filtered(logs, chain, cutoff or _greatest_cutoff(logs), options)
-    plain = FrictionLaw.plain(chain.dof, logs[0].coupling)
-    for log in logs:
+    for log in whole:
         if not np.array_equal(_coupling(log), _coupling(logs[0])):
             raise LogError(f"{log.source}: its motors are coupled otherwise than those of {logs[0].source}")
-    base = structure(chain, earth_or_none(options.compensates_gravity), plain)[0]
-
-    def columns(segment: _Segment, step: int | None = None) -> Array:
-        inner = segment.motion.inner(step)
-        drives = segment.drives.part(inner).columns(plain)
-        return np.concatenate([segment.links[inner], drives], axis=2)[:, :, list(base.columns)]
-
-    every = [segment for segments in parts for segment in segments]
-    if cutoff is None:
-        greatest = every[0].motion.filter.cutoff
-        least = max(
-            2.0 * EDGE / (_EDGES * max(len(s.motion.time) * s.motion.filter.period for s in every)), 0.5
-        )
-        fit = robust_fit(
-            np.concatenate([columns(segment) for segment in every]),
-            np.concatenate([s.motion.effort[s.motion.inner()] for s in every]),
-            np.concatenate([segment.counted() for segment in every]),
-        )
-        pairs = [
-            (columns(s, 1) @ fit.values, s.motion.effort[s.motion.inner(1)], s.motion.filter.period)
-            for s in every
-        ]
-        cutoff = coherent_cutoff(pairs, greatest, least)
-        if cutoff < greatest:
-            parts = _filtered(logs, chain, cutoff, options)
-            every = [segment for segments in parts for segment in segments]
-    for segment in every:
+    greatest = options.cutoff or _greatest_cutoff(whole)
+    gravity = earth_or_none(options.compensates_gravity)
+    base = structure(chain, gravity, FrictionLaw.plain(chain.dof, logs[0].coupling))[0]
+    parts = _filtered(logs, chain, greatest, options)
+    coherent = greatest if options.cutoff else _coherent_cutoff(parts, base, greatest)
+    least = parts if coherent == greatest else _filtered(logs, chain, coherent, options)
+    distant = _filtered(others, chain, coherent, options)
+    for segment in (segment for run in (*least, *distant) for segment in run):
         _check_signs(segment, chain, prior, options)
+    cutoff = coherent
+    runs, delay = _timed(logs, least, base, chain, options)
+    if coherent < greatest:
+        # What is not coherent may be friction that the plain law does not have, and no noise: a lower cut-off
+        # must predict unseen parts better below it.
+        more, other = _timed(logs, parts, base, chain, options)
+        learned = _learned(runs, others, options)
+        errors = [
+            unseen_misfit(_learned(tried, others, options), learned, base, chain, gravity)
+            for tried in (runs, more)
+        ]
+        if errors[1] < errors[0] + LEAST_BETTER:
+            cutoff, runs, delay = greatest, more, other
+    runs = [*runs, *map(_run, _filtered(others, chain, cutoff, options, delay.seconds))]
+    return runs, Treatment(cutoff, options.cutoff is not None, delay, tuple(_notes(whole, chain)))
+
+
+def _columns(segment: _Segment, base: RegroupedBase, step: int | None = None) -> Array:
+    """(N, n, b) of the base parameters with friction of the plain law."""
+    inner = segment.motion.inner(step)
+    plain = FrictionLaw.plain(segment.motion.q.shape[1], segment.log.coupling)
+    drives = segment.drives.part(inner).columns(plain)
+    return np.concatenate([segment.links[inner], drives], axis=2)[:, :, list(base.columns)]
+
+
+def _coherent_cutoff(parts: Sequence[Sequence[_Segment]], base: RegroupedBase, greatest: float) -> float:
+    """Cut-off up to which efforts by the plain law of friction and measured ones are coherent [Hz]."""
+    every = [segment for segments in parts for segment in segments]
+    longest = max(len(s.motion.time) * s.motion.filter.period for s in every)
+    fit = robust_fit(
+        np.concatenate([_columns(segment, base) for segment in every]),
+        np.concatenate([s.motion.effort[s.motion.inner()] for s in every]),
+        np.concatenate([segment.counted() for segment in every]),
+    )
+    pairs = [
+        (_columns(s, base, 1) @ fit.values, s.motion.effort[s.motion.inner(1)], s.motion.filter.period)
+        for s in every
+    ]
+    return coherent_cutoff(pairs, greatest, max(2.0 * EDGE / (_EDGES * longest), 0.5))
+
+
+def _timed(
+    logs: Sequence[Log],
+    parts: Sequence[Sequence[_Segment]],
+    base: RegroupedBase,
+    chain: KinematicChain,
+    options: Options,
+) -> tuple[list[Run], Delay]:
+    """The runs without the delay of their efforts, and the delay."""
+    every = [segment for segments in parts for segment in segments]
+    cutoff = every[0].motion.filter.cutoff
 
     def delayed(building: bool) -> Delay:
         return effort_delay(
             [
-                columns(s) if not building else np.concatenate([columns(s), s.building()], axis=2)
+                np.concatenate([_columns(s, base), *([s.building()] if building else [])], axis=2)
                 for s in every
             ],
             [segment.late_effort for segment in every],
@@ -175,7 +218,52 @@ def prepared_runs(
             gravity = earth_or_none(options.compensates_gravity)
             if _misfit(again, base, chain, gravity) < _misfit(runs, base, chain, gravity) - LEAST_BETTER:
                 runs, delay = again, other
-    return runs, Treatment(cutoff, options.cutoff is not None, delay, tuple(_notes(logs, chain)))
+    return runs, delay
+
+
+def _learned(runs: list[Run], others: Sequence[Log], options: Options) -> list[Run]:
+    """The runs, or the part of them that will be learned from."""
+    split = not others and not options.payload and options.learn_share < 1.0
+    return held_out(runs, options.learn_share)[0] if split else runs
+
+
+def unseen_misfit(
+    runs: Sequence[Run],
+    test: Sequence[Run],
+    plain: RegroupedBase,
+    chain: KinematicChain,
+    gravity: tuple[float, float, float],
+) -> float:
+    """Mean logarithm of the joints' errors where ``runs`` predict parts of ``test``, each without that part.
+
+    Args:
+        runs: to learn from, filtered as they may be.
+        test: the same motion, with the filter by which errors are judged.
+        plain: base parameters with friction of the plain law.
+        chain: of the description.
+        gravity: (3,) that the efforts carry [m/s²].
+    """
+    law = chosen_law(runs, plain)
+    columns = list(structure(chain, gravity, law)[0].columns)
+    folds = [np.linspace(run.time[0], run.time[-1], FOLDS + 1)[1:-1] for run in test]
+
+    def stacked(some: Sequence[Run]) -> tuple[Array, Array, NDArray[np.bool_], NDArray[np.intp]]:
+        return (
+            np.concatenate([run.regressor(law)[:, :, columns] for run in some]),
+            np.concatenate([run.effort for run in some]),
+            np.concatenate([run.counted for run in some]),
+            np.concatenate([np.digitize(run.time, ends) for run, ends in zip(some, folds, strict=True)]),
+        )
+
+    regressor, effort, counted, fold = stacked(runs)
+    tested, right, counts, place = stacked(test)
+    squares = np.full(effort.shape[1], 1e-300)
+    for k in range(FOLDS):
+        known = fold != k
+        fit = robust_fit(regressor[known], effort[known], counted[known])
+        missed = np.where(counts, tested @ fit.values - right, 0.0)[place == k]
+        squares += np.sum(missed**2, axis=0)
+    return float(np.mean(np.log(squares / np.maximum(counts.sum(axis=0), 1)))) / 2.0
 
 
 def _misfit(

@@ -36,7 +36,8 @@ def test_a_ur10_is_identified_from_its_log(tmp_path):
     assert main(["identify", str(urdf), str(LOG), "-o", str(tmp_path)]) == 0
     result = json.loads((tmp_path / "result.json").read_text(encoding="utf-8"))
     assert result["error"]["prior"] > 0.4
-    assert result["error"]["validate"] <= 0.042
+    assert result["cutoff"] == 10.0
+    assert result["error"]["validate"] <= 0.04
     assert result["friction"]["load_friction"][1] == pytest.approx(0.055, abs=0.01)
     assert max(result["friction"]["presliding_friction"]) > 2.0
     prior = rd.load_urdf(urdf)
