@@ -27,6 +27,8 @@ WORDS = {
 CURRENT = re.compile(r"curr|(^|_)i(_|\d|$)|amp", re.IGNORECASE)
 RELATED = 0.8
 """Correlation of a column with the rate of another above which it is its velocity."""
+_SAME_SIZE = 2.0
+"""Greatest ratio between the factors by which velocities of several joints are the rates of positions."""
 _SHOWN = 5
 _JUMP = 20.0
 """Step of the time that no row of a run has, in typical steps."""
@@ -242,8 +244,11 @@ def _related(table: _Table, time: Array, groups: list[list[int]], found: dict[st
     """Positions and their velocities by what they are, then efforts as the first that are left."""
     for first, second in itertools.permutations(groups, 2):
         rates = np.gradient(table.values[:, first], time, axis=0)
-        alike = [_correlation(rates[:, k], table.values[:, column]) for k, column in enumerate(second)]
-        if np.median(alike) > RELATED:
+        values = table.values[:, second]
+        alike = np.array([_correlation(*pair) for pair in zip(rates.T, values.T, strict=True)])
+        sizes = (np.std(values, axis=0) / np.maximum(np.std(rates, axis=0), 1e-300))[alike > RELATED]
+        # Efforts of friction follow the velocity too, but each joint by a factor of its own.
+        if np.median(alike) > RELATED and sizes.max() < _SAME_SIZE * sizes.min():
             found["position"], found["velocity"] = list(first), list(second)
             break
     else:

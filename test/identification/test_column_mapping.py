@@ -147,6 +147,19 @@ def test_a_guess_of_a_log_is_read_as_the_log(named, chain, log):
         np.testing.assert_allclose(getattr(found, name), getattr(log, name), atol=1e-8)
 
 
+def test_efforts_of_friction_are_no_velocities(chain, log):
+    """They follow the velocity of each joint, by factors of their own."""
+    velocity = np.gradient(log.q, log.time, axis=0)
+    noise = np.random.default_rng(1).normal(size=velocity.shape) * velocity.std(axis=0)
+    effort = (velocity + 0.3 * noise) * [40.0, 30.0, 20.0, 3.0, 2.0, 1.0]
+    lines = list(lines_of(np.column_stack([log.time, log.q, effort]), ";"))
+    signals = yaml.safe_load(inspect_log(lines, chain, "log.txt"))["joints"]
+    assert [(s["position"]["column"], s["effort"]["column"]) for s in signals.values()] == [
+        (2 + j, 8 + j) for j in range(6)
+    ]
+    assert not any("velocity" in joint for joint in signals.values())
+
+
 def test_inspect_and_columns_on_the_command_line(chain, log, tmp_path, capsys):
     rows = np.column_stack([log.time, log.q, log.effort])
     names = ["time", *(f"{n}_pos" for n in chain.joint_names), *(f"{n}_torque" for n in chain.joint_names)]
