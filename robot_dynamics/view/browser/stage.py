@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import numpy as np
 import viser
 from numpy.typing import NDArray
@@ -16,12 +18,54 @@ MARGIN = 1.08
 """Distance of the camera as a multiple of the least from which all links are seen: arcs reach farther."""
 WIDENED = 0.1
 """Share of the box that is added where the robot leaves it: the camera moves seldom."""
+NARROW = 0.6
+"""Size of a robot as a share of the box's below which a box around a robot at rest is narrowed."""
+AT_REST = 3.0
+"""Time without motion after which a robot is at rest [s]."""
 PHONE = 0.6
 """Width in heights below which a picture is taken for that of a phone, where the panels are a sheet."""
 SHEET = 0.42
 """Share of a phone's height that the sheet takes."""
 UNMOVED = 0.02
 """Share of the robot's size by which a camera may be off its place and still counts as unmoved."""
+
+
+class Frame:
+    """Box of space that cameras see.
+
+    Args:
+        low, high: (3,) least and greatest coordinates of the robot [m].
+
+    Attributes:
+        box: its least and greatest coordinates [m].
+    """
+
+    def __init__(self, low: Array, high: Array) -> None:
+        self.box = low, high
+        self._rest, self._since = self.box, -np.inf
+
+    def include(self, low: Array, high: Array, now: float) -> tuple[Array, Array]:
+        """Widen the box where the robot has left it, and narrow it around a small robot at rest.
+
+        Args:
+            low, high: (3,) of the robot [m].
+            now: steady time [s].
+
+        Returns:
+            The box; the same object where nothing has changed.
+        """
+        inner, outer = self.box
+        size, extent = float(np.linalg.norm(outer - inner)), float(np.linalg.norm(high - low))
+        room = WIDENED * size
+        if (low < inner - UNMOVED * room).any() or (high > outer + UNMOVED * room).any():
+            inner = np.where(low < inner, low - room, inner)
+            outer = np.where(high > outer, high + room, outer)
+            self.box = inner, outer
+        if max(np.abs(low - self._rest[0]).max(), np.abs(high - self._rest[1]).max()) > UNMOVED * room:
+            self._rest, self._since = (low, high), now
+        elif now - self._since > AT_REST and extent < NARROW * size:
+            self.box = low - WIDENED * extent, high + WIDENED * extent
+        return self.box
 
 
 class Stage:
@@ -34,7 +78,8 @@ class Stage:
 
     def __init__(self, server: viser.ViserServer, shadows: bool) -> None:
         self._server = server
-        self._box: tuple[Array, Array] = np.zeros(3), np.ones(3)
+        self._frame = Frame(np.zeros(3), np.ones(3))
+        self._box = self._frame.box
         self._seen: dict[int, tuple[tuple[int, int], float]] = {}
         self._places: dict[int, list[Array]] = {}
         server.on_client_disconnect(self._forget)
@@ -79,7 +124,8 @@ class Stage:
 
     def look_at(self, low: Array, high: Array) -> None:
         """Put every camera, present and coming, where it sees a box of space, and the ground at its foot."""
-        self._box = low, high
+        self._frame = Frame(low, high)
+        self._box = self._frame.box
         camera = self._server.initial_camera
         camera.position, camera.look_at = self._aim(1.5, 0.0)
         camera.fov = VIEW
@@ -87,13 +133,10 @@ class Stage:
             self._place(client)
 
     def include(self, low: Array, high: Array) -> None:
-        """Widen the box of :meth:`look_at` where a robot that moves has left it; :meth:`fit` frames it."""
-        inner, outer = self._box
-        room = WIDENED * float(np.linalg.norm(outer - inner))
-        if (low < inner - UNMOVED * room).any() or (high > outer + UNMOVED * room).any():
-            inner = np.where(low < inner, low - room, inner)
-            outer = np.where(high > outer, high + room, outer)
-            self._box = inner, outer
+        """Move the box of :meth:`look_at` with the robot, see :class:`Frame`; :meth:`fit` frames it."""
+        box = self._frame.include(low, high, time.monotonic())
+        if box is not self._box:
+            self._box = box
             self._seen.clear()
 
     def fit(self, client: viser.ClientHandle, strip: float) -> None:
