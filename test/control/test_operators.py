@@ -24,7 +24,13 @@ def test_random_legal_sequences_are_what_an_operator_would_expect(robot):
 
 
 @pytest.mark.parametrize(
-    "find", ["LOAD_THAT_DRIVES_A_JOINT", "STOP_ON_A_NEW_LINE", "STOP_BESIDE_A_CUT_EFFORT"]
+    "find",
+    [
+        "LOAD_THAT_DRIVES_A_JOINT",
+        "STOP_ON_A_NEW_LINE",
+        "STOP_BESIDE_A_CUT_EFFORT",
+        "STOP_BESIDE_A_BOUNDED_STEP",
+    ],
 )
 def test_what_the_search_has_found_is_found_no_more(find):
     script = f"import finds, operators; operators.play(*finds.{find})"

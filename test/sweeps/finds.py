@@ -67,3 +67,17 @@ teardown()
 """,
 )
 """1.3 kg that nobody declared: an effort that was cut once kept the gains of every other joint low."""
+
+STOP_BESIDE_A_BOUNDED_STEP = (
+    "panda",
+    """
+begin(scale=0.9, towards=0.0, place=[0.626, 0.0, -0.413, 0.448, -0.455, 0.0, -0.934], wrong="gravity",
+    size=0.734)
+poses(count=8, reach=0.149, turn=[0.104, 0.0, -0.828], way=[0.873, -0.09, 0.0])
+tip_softness(axes="root", damping=5.0, decoupled=True, posture=1.0, projector="none", stiffness=734.88)
+poses(count=1, reach=0.082, turn=[0.0, -0.21, 0.0], way=[-0.11, -0.885, 0.0])
+late(count=5, factor=7)
+teardown()
+""",
+)
+"""States every 14 ms: bounds of the steps of efforts, joint by joint, drove one joint by another."""

@@ -185,10 +185,17 @@ void rd_leave(rd_core *core, int safe)
     const rd_settings *settings = core->settings;
     const double *steps = settings->effort_steps;
     if (core->stopping.kind) {
+        double share = 1.0;
         for (int j = 0; j < core->n; ++j) {
+            const double step = fabs(core->effort[j] - core->left[j]);
             core->before[j] = fmax(steps[j], STOP_STEP * settings->limits[j]);
+            share = step > core->before[j] ? fmin(share, WITHIN * core->before[j] / step) : share;
         }
         steps = core->before;
+        /* One joint that gets less than the others would be driven by them. */
+        for (int j = 0; j < core->n && core->has_left && !safe; ++j) {
+            core->effort[j] = core->left[j] + share * (core->effort[j] - core->left[j]);
+        }
     }
     if (core->has_left) {
         rd_bound_steps(core->n, core->left, steps, settings->limits, safe, core->effort);
