@@ -144,8 +144,8 @@ def prepared_runs(
     cutoff = coherent
     runs, delay = _timed(logs, least, base, chain, options)
     if coherent < greatest:
-        # What is not coherent may be friction that the plain law does not have, and no noise: a lower cut-off
-        # must predict unseen parts better below it.
+        # Where the motion has little power, efforts are not coherent either, and a lower cut-off only costs
+        # data: it must predict unseen parts better below it.
         more, other = _timed(logs, parts, base, chain, options)
         learned = _learned(runs, others, options)
         errors = [
@@ -213,7 +213,11 @@ def _timed(
     if options.delay is None:
         # Friction that builds up after a reversal comes late, too: the law that is chosen tells which it is.
         other = delayed(building=True)
-        if abs(other.seconds - delay.seconds) > SIGNIFICANT * max(other.deviation, delay.deviation):
+        known, vague = sorted((delay, other), key=lambda one: one.deviation)
+        if SIGNIFICANT * known.deviation < vague.deviation:
+            # Parts of the motion contradict each other about the vague one.
+            runs, delay = (runs, delay) if delay is known else (late(other), other)
+        elif abs(other.seconds - delay.seconds) > SIGNIFICANT * vague.deviation:
             again = late(other)
             gravity = earth_or_none(options.compensates_gravity)
             if _misfit(again, base, chain, gravity) < _misfit(runs, base, chain, gravity) - LEAST_BETTER:

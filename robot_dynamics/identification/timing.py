@@ -100,7 +100,9 @@ def effort_delay(
     """The delay with which efforts fit the columns best.
 
     Two estimates are averaged by their variances. That of motion far from any step of dry friction knows
-    no steps; that of all motion is off by a share of the period, because steps lie between samples.
+    no steps; that of all motion is off by a share of the period, because steps lie between samples. Where
+    both disagree by more than their deviations, that of the average grows by as much (Birge ratio). A delay
+    is taken off where the average is significant, or each of the two, with the same sign.
 
     Args:
         columns: (N, n, b) of full rank, one array for each run.
@@ -112,10 +114,14 @@ def effort_delay(
     smooth = _best_delay(columns, effort_at, steady)
     every = _best_delay(columns, effort_at, counts)
     variances = np.array([smooth.deviation**2, every.deviation**2 + (BETWEEN_SAMPLES * period) ** 2])
-    shares = 1.0 / np.maximum(variances, 1e-18)
-    seconds = float(shares @ [smooth.seconds, every.seconds] / shares.sum())
-    deviation = float(1.0 / np.sqrt(shares.sum()))
-    significant = abs(seconds) > SIGNIFICANT * deviation and abs(seconds) < 0.98 * LONGEST_DELAY
+    variances = np.maximum(variances, 1e-18)
+    both, shares = np.array([smooth.seconds, every.seconds]), 1.0 / variances
+    seconds = float(shares @ both / shares.sum())
+    disagreement = abs(both[0] - both[1]) / np.sqrt(variances.sum())
+    deviation = float(max(1.0, disagreement) / np.sqrt(shares.sum()))
+    each = np.sign(seconds) * both / np.sqrt(variances)
+    significant = abs(seconds) > SIGNIFICANT * deviation or bool((each > SIGNIFICANT).all())
+    significant = significant and abs(seconds) < 0.98 * LONGEST_DELAY
     return Delay(seconds if significant else 0.0, deviation)
 
 

@@ -14,7 +14,7 @@ import robot_dynamics as rd
 from robot_dynamics.cli.main import main
 from robot_dynamics.errors import LogError
 from robot_dynamics.identification import inertial
-from robot_dynamics.identification.friction import FrictionLaw
+from robot_dynamics.identification.friction import FrictionLaw, slid_along
 from robot_dynamics.identification.identify import identify
 from robot_dynamics.identification.link_boxes import described_shapes, link_boxes
 from robot_dynamics.identification.runs import Options
@@ -84,6 +84,23 @@ def test_friction_that_builds_up_after_reversals_is_no_delay(scara):
     found = identify(scara, [simulated.simulated_log(scara, real, 3, 0.01, law=law)])
     assert found.treatment.delay.seconds == 0.0
     assert found.drives["presliding_friction"] == pytest.approx([1.8] * scara.dof, abs=0.1)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("lag", "travel"), [(0.0, 0.003), (0.009, 0.02)])
+def test_a_delay_beside_friction_that_builds_up_is_found_as_its_deviation_says(lag, travel, scara):
+    """Estimates that contradict each other gave 0.64 ± 0.09 ms and 33.6 ± 1.2 ms."""
+    law = replace(FrictionLaw.plain(scara.dof), presliding_travel=np.full(scara.dof, travel))
+    real = simulated.parameters(simulated.another(scara, 2), 0.05, 1.0, 2.0, slid=1.8)
+    time, q, qd, _ = simulated.trajectory(scara.dof, 3)
+    _, *late = simulated.trajectory(scara.dof, 3, shift=-lag)
+    slid = slid_along(late[0], law.presliding_travel[None])[0]
+    bodies = real[: inertial.COUNT * len(scara.joints)]
+    effort = simulated.regressor(scara, *late, (0.0, 0.0, -9.81), law, bodies, slid) @ real
+    effort += 0.01 * np.random.default_rng(1).normal(size=effort.shape)
+    run = simulated.Log("run", scara.joint_names, time, q, qd, effort)
+    delay = identify(scara, [run], options=Options(cutoff=8.0)).treatment.delay
+    assert abs(delay.seconds - lag) < 3.0 * delay.deviation < 0.004
 
 
 @pytest.mark.long
