@@ -8,7 +8,8 @@ engaged brakes, on which a parked platform may rest on its stops. Excused are lo
 moment after each. With a wrong declaration a platform sags until that is estimated, with gains below SOFT
 it is farther from its reference than that is from a stop, a leg that was jammed comes back to its place
 beside a stop, and one that fell onto a stop while states were missing rests there: these may touch the
-stops, no faster than the platform settles; they yield a little. Where low gains meet a wrong declaration, a
+stops, no faster than the platform settles, or a fifth faster where a leg has jammed, which tilts it; they
+yield a little. Where low gains meet a wrong declaration, a
 fifth of the weight moves the platform by a third of its stroke, and its stops are not judged.
 """
 
@@ -33,8 +34,9 @@ from robot_dynamics.model.chain import RigidBody
 from robot_dynamics.simulation.arm import BRAKE
 from robot_dynamics.stewart.orientation import rotation_from_vector
 
-GAP, FREED, SOFT = 2.5e-4, 4.0, 50.0
-"""Part of the stroke; time in which a leg that was jammed comes back to its place [s]; a low kp [1/s²]."""
+GAP, FREED, SOFT, TILTED = 2.5e-4, 4.0, 50.0, 1.2
+"""Part of the stroke; time in which a leg that was jammed comes back to its place [s]; a low kp [1/s²]; speed
+of a leg beside a jammed one, over the speed of settling."""
 
 
 class PlatformOperator(RuleBasedStateMachine):
@@ -226,8 +228,9 @@ class PlatformOperator(RuleBasedStateMachine):
             soft = min(rig.control.parameters.kp) < SOFT
             if soft and self.sags:
                 continue
-            touches = soft or self.sags or self.fell or now < self.freed + FREED
-            slow = touches and nearest.max(initial=0.0) < MARGIN * rig.control.parameters.settle_speed
+            jammed = now < self.freed + FREED
+            most = (TILTED if jammed else MARGIN) * rig.control.parameters.settle_speed
+            slow = (soft or self.sags or self.fell or jammed) and nearest.max(initial=0.0) < most
             assert gap > (-4.0 * GAP if slow else GAP) * self.reach, (
                 f"a leg comes within {1e3 * gap:.2f} mm of its end stop at {now:.3f} s"
             )
