@@ -255,3 +255,11 @@ def test_friction_that_is_declared_threefold_throws_no_light_joint():
         rig.control.follow(rig.chain.joint_names, [Waypoint(0.157, goal)])
         rig.cycle(4)
     assert rig.share_of_speed() < 0.3
+
+
+def test_a_rotor_inertia_is_no_load_and_is_taken():
+    """It may be true and cannot be known beforehand."""
+    loop = ArmLoop("ur5", READY)
+    loop.run(0.1)
+    drives = ActuatorParameters(damping=(0.0,), friction=(0.0,), rotor_inertia=(1e6,))
+    loop.control.change_model(ActuatedArm(loop.links, loop.chain, drives))

@@ -141,8 +141,9 @@ int rd_weight_text(const rd_settings *s, int n, const double *position, const do
     return RD_FAILS;
 }
 
-/* Weight (n) of a model at rest and factors of its inertia (n, n), the rotors' included; whether the model has them. */
-static int inertia_of(const rd_settings *s, int n, const double *position, double *weight, double *inertia)
+/* Weight (n) of a model at rest and its inertia (n, n), with the rotors of some settings; whether the model has them. */
+static int inertia_of(const rd_settings *s, const rd_settings *drives, int n, const double *position, double *weight,
+                      double *inertia)
 {
     double zero[MOST_JOINTS] = {0.0}, unit[MOST_JOINTS] = {0.0};
     const double *in[] = {position, zero, unit, s->gravity, s->payload, rd_measured_rest(s)};
@@ -154,7 +155,7 @@ static int inertia_of(const rd_settings *s, int n, const double *position, doubl
         for (int j = 0; j < n; ++j) {
             inertia[i * n + j] -= weight[j];
         }
-        inertia[i * n + i] += s->driven ? s->rotor_inertia[i] : 0.0;
+        inertia[i * n + i] += drives->driven ? drives->rotor_inertia[i] : 0.0;
     }
     return known;
 }
@@ -188,7 +189,7 @@ int rd_load_text(const rd_settings *s, int n, const rd_settings *before, const d
     double *had = n > MOST_JOINTS ? NULL : calloc((size_t)(2 * n * n), sizeof(double)), *has = had + n * n;
     int joint = 0;
     const int known = had && judges(s) && s->mode == RD_COMPUTED_TORQUE && period > 0.0 && rd_all_finite(position, n)
-        && inertia_of(before, n, position, weights[0], had) && inertia_of(s, n, position, weights[1], has)
+        && inertia_of(before, s, n, position, weights[0], had) && inertia_of(s, s, n, position, weights[1], has)
         && factor(had, n);
     const double ratio = known ? largest_ratio(had, has, n, &joint) : 1.0;
     for (int j = 0; known && j < n; ++j) {
