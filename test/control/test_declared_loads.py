@@ -47,7 +47,7 @@ def test_a_payload_that_efforts_cannot_carry_is_refused_and_the_model_stays():
 def test_a_payload_that_would_oscillate_until_it_is_there_is_taken_where_the_arm_feels_it(
     robot, period, mass, center
 ):
-    """They reached 410 and 1.46 times the velocity limit; the links have no rotor inertia."""
+    """The first reached 410 times the velocity limit, the second oscillated; no link has a rotor inertia."""
     drives = ActuatorParameters(damping=(0.0,), friction=(0.0,), rotor_inertia=(0.0,))
     load = RigidBody(mass, np.array(center), np.zeros((3, 3)))
     for real in (0.0, mass):
