@@ -11,8 +11,10 @@ from robot_dynamics.control.arm.contact import FLOOR_SHARE, ObserverParameters
 from robot_dynamics.identification.result import Comparison, Identification
 from robot_dynamics.spatial import Array
 
-CONTACT_DEVIATIONS = 4.0
-"""Threshold over the deviation of the residual at a speed."""
+CONTACT_DEVIATIONS = 3.0, 4.0
+"""Range of a threshold over the deviation of the residual at a speed."""
+LARGEST_MARGIN = 1.1
+"""Threshold over the largest residual at a speed, in this range."""
 CONTACT_SPEEDS = 0.0, 0.05, 0.2
 """Speeds of the thresholds, as shares of the velocity limits: dry friction is uncertain after a reversal."""
 FEWEST = 20.0
@@ -22,8 +24,9 @@ FEWEST = 20.0
 def observer_parameters(found: Identification) -> dict[str, Any]:
     """Parameters `ObserverParameters` that an identification tells.
 
-    The threshold at a speed is `CONTACT_DEVIATIONS` times the deviation of what the observer would have felt
-    there, in motion that was held out or in all of it, whichever is larger.
+    The threshold at a speed is `LARGEST_MARGIN` times the largest effort that the observer would have felt
+    there, within the range of `CONTACT_DEVIATIONS`: noise has rare large values, friction is bounded. It is
+    that of motion that was held out or of all of it, whichever is larger.
     """
     chain, drift = found.chain, ObserverParameters()
     known: dict[str, Any] = {"friction_drift": drift.friction_drift}
@@ -36,21 +39,25 @@ def observer_parameters(found: Identification) -> dict[str, Any]:
         known["effort_delay"] = float(f"{found.treatment.delay.seconds:.4g}")
     limits = [chain.driving_joint(j).limits for j in range(chain.dof)]
     parts = [part for part in (found.validate, (*found.learn, *found.validate)) if part]
-    largest = np.max([_deviations(part, offset, limits, drift.observer_gain) for part in parts], axis=0)
-    if np.isfinite(largest).all():
+    needed = np.max(
+        [thresholds_by_speed(part, offset, limits, drift.observer_gain) for part in parts], axis=0
+    )
+    if np.isfinite(needed).all():
         floors = np.array([FLOOR_SHARE * limit.effort for limit in limits])
-        rows = np.where(largest > 0.0, CONTACT_DEVIATIONS * largest, floors)
+        rows = np.where(needed > 0.0, needed, floors)
         if np.isfinite(rows).all():
             known["contact_threshold"] = [float(f"{value:.4g}") for value in rows.ravel()]
             known["contact_speeds"] = list(CONTACT_SPEEDS)
     return known
 
 
-def _deviations(runs: Sequence[Comparison], offset: Array, limits: Sequence[Any], gain: float) -> Array:
-    """(k, n) deviations of external efforts at `CONTACT_SPEEDS`; zero where a joint never moved."""
+def thresholds_by_speed(
+    runs: Sequence[Comparison], offset: Array, limits: Sequence[Any], gain: float
+) -> Array:
+    """(k, n) thresholds of external efforts at `CONTACT_SPEEDS`; zero where a joint never moved."""
     from scipy.signal import lfilter
 
-    squares, weights = np.zeros((2, len(CONTACT_SPEEDS), len(limits)))
+    squares, weights, largest = np.zeros((3, len(CONTACT_SPEEDS), len(limits)))
     for run in runs:
         share = -np.expm1(-gain * float(np.median(np.diff(run.time))))
         counts = run.moving & run.usable
@@ -60,9 +67,12 @@ def _deviations(runs: Sequence[Comparison], offset: Array, limits: Sequence[Any]
             speed = np.abs(run.velocity[counts[:, j], j]) / limit.velocity
             for k, unit in enumerate(np.eye(len(CONTACT_SPEEDS))):
                 weight = np.interp(speed, CONTACT_SPEEDS, unit)
+                felt = felt_by[counts[:, j], j]
                 weights[k, j] += weight.sum()
-                squares[k, j] += weight @ felt_by[counts[:, j], j] ** 2
-    found = np.sqrt(squares / np.maximum(weights, 1e-9))
+                squares[k, j] += weight @ felt**2
+                largest[k, j] = max(largest[k, j], np.max(np.abs(felt[weight >= 0.5]), initial=0.0))
+    deviations = np.sqrt(squares / np.maximum(weights, 1e-9))
+    found = np.clip(LARGEST_MARGIN * largest, *np.multiply.outer(CONTACT_DEVIATIONS, deviations))
     for j in range(len(limits)):
         known = np.flatnonzero(weights[:, j] >= FEWEST)
         if not len(known):

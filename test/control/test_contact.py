@@ -271,6 +271,25 @@ def test_sensors_on_the_links_know_no_friction_and_without_efforts_nothing_is_ob
     assert (loop.control.external.effort == 0.0).all()
 
 
+@pytest.mark.parametrize(
+    ("floors", "at_rest"), [((5.0,), 5.0 + 3.0), ((20.0, 5.0), 20.0), ((6.0, 5.0), 5.0 + 3.0)]
+)
+def test_at_standstill_dry_friction_is_hidden_and_an_identified_floor_contains_it(floors, at_rest):
+    """The larger of the floor there, and of the least floor with all dry friction; both with the drift."""
+    chain, speeds = ArmLoop("ur5").chain, (0.0, 0.05)[: len(floors) - 1 and 2]
+    links = rd.compile_dynamics(chain, friction=False)
+    arm = rd.ActuatedArm(links, chain, drives({"friction": (3.0,)}))
+    q, limits = np.array(READY), np.array([chain.driving_joint(j).limits.velocity for j in range(6)])
+    parameters = rd.ContactParameters(contact_threshold=floors, contact_speeds=speeds)
+    observer = MomentumObserver(chain, arm, parameters)
+    for k in range(1000):
+        still = observer.update(0.002 * k, q, np.zeros(6), links.gravity(q)).threshold
+    np.testing.assert_allclose(still, at_rest + 0.3 * 3.0)
+    for k in range(1000, 2000):
+        moving = observer.update(0.002 * k, q, 0.1 * limits, links.gravity(q)).threshold
+    np.testing.assert_allclose(moving, floors[-1] + 0.3 * 3.0, rtol=1e-6)
+
+
 def test_bad_input_is_refused_by_name():
     chain = ArmLoop("ur5").chain
     q = np.zeros(6)

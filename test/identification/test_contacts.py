@@ -9,6 +9,8 @@ import yaml
 
 import robot_dynamics as rd
 from robot_dynamics.cli.main import main
+from robot_dynamics.identification.contact_thresholds import thresholds_by_speed
+from robot_dynamics.identification.result import Comparison
 from robot_dynamics.resources import resource
 
 PUMA = resource("urdf/puma560.urdf")
@@ -73,3 +75,19 @@ def test_a_push_is_found_when_it_is_and_free_motion_is_silent(tmp_path, capsys):
     assert "effort_delay cannot be read as real numbers: 'soon'" in capsys.readouterr().err
     assert main(["contacts", str(PUMA), str(tmp_path / "none.csv")]) == 1
     assert "none.csv" in capsys.readouterr().err
+
+
+def test_noise_asks_for_four_deviations_and_friction_that_is_bounded_for_three():
+    """A joint moves for 200 s, then sticks as long with up to 8 N·m."""
+    limit, count, gain = rd.load_urdf(PUMA).driving_joint(0).limits, 50_000, 25.0
+    share = -np.expm1(-gain * 0.004)
+    noise = np.random.default_rng(5).normal(0.0, np.sqrt((2.0 - share) / share), (count, 1))
+    sticks = 8.0 * np.sin(np.arange(count) * 0.004)[:, None]
+    rest, moves = np.zeros((2 * count, 1)), np.ones((2 * count, 1), dtype=bool)
+    speed = limit.velocity * np.repeat([0.2, 0.0], count)[:, None]
+    time, efforts = 0.004 * np.arange(2 * count), np.vstack([noise, sticks])
+    run = Comparison("run", time, rest, speed, efforts, rest, rest, moves, moves, rest, rest)
+    found = thresholds_by_speed([run], np.zeros(1), [limit], gain)
+    assert found[2] == pytest.approx(4.0, rel=0.05)
+    assert found[0] == pytest.approx(3.0 * 8.0 / np.sqrt(2.0), rel=0.02)
+    assert found[1] == found[0]  # not seen

@@ -204,7 +204,8 @@ def test_pinocchio_gives_the_same_efforts_from_the_files(robot, request, puma, t
     )
     known = np.min(seen, axis=0) > 100.0  # else the nearest speed counts
     assert known.any() or robot == "curved"
-    np.testing.assert_allclose(floors[-1][known], 4.0 * np.max(fastest, axis=0)[known], rtol=0.2)
+    shares = floors[-1][known] / np.max(fastest, axis=0)[known]
+    assert (shares > 0.8 * 3.0).all() and (shares < 1.2 * 4.0).all()
     known = read_drives(str(tmp_path / "friction.yaml"), puma).of(puma)
     assert list(known.rotor_inertia) == drives["rotor_inertia"]
     again = rd.load_urdf(tmp_path / "identified.urdf")

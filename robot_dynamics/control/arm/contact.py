@@ -80,7 +80,7 @@ class ObserverParameters:
     friction_drift: float = parameter(
         0.3,
         "Share of the declared friction that is added to contact_threshold, because friction drifts with"
-        " temperature and wear; at standstill all dry friction is added",
+        " temperature and wear; at standstill the threshold also covers all dry friction",
         minimum=0.0,
         maximum=10.0,
     )

@@ -19,9 +19,10 @@
  * ask for waits; where commands act later than they are sent, the efforts wait. Both are means over the time between two
  * states, so a delay is a mean over the same time before.
  *
- * A joint's threshold is a floor at its speed, a share of the friction, all dry friction at standstill, where it may have
- * any value, and what has not built up again after a reversal. It passes the same filter, for what friction does about a
- * reversal stays in the residual as long. */
+ * A joint's threshold is a floor at its speed and a share of the friction. At standstill dry friction may have any value,
+ * and after a reversal a part of it has not built up again: the floor is then at least that friction and the least floor of
+ * all speeds. It is no sum, because a floor for standstill that was identified contains this friction. The threshold passes
+ * the same filter, for what friction does about a reversal stays in the residual as long. */
 #include "measured.h"
 
 #include <math.h>
@@ -147,34 +148,39 @@ const double *rd_observer_external(const rd_observer *observer)
     return observer->external;
 }
 
-/* Friction of a joint that is driven by an effort, in a state of presliding, and the threshold that it leaves. */
+/* Friction of a joint that is driven by an effort, in a state of presliding; the share of it that drifts,
+ * and what of it a state hides. */
 static double friction_of(const rd_settings *s, const double *parameters, int j, double velocity, double slid,
-                          double effort, double *threshold)
+                          double effort, double *drift, double *hidden)
 {
     const double *p = parameters + RD_FRICTION_PARAMETERS * j;
     const double unloaded = rd_friction(p, velocity, velocity, 0.0), plain = unloaded + rd_presliding(p, velocity, slid);
     const double slope = rd_friction(p, velocity, velocity, 1.0) - unloaded; /* per load, with the direction's sign */
     const double load = fabs((effort - plain) / (1.0 + copysign(slope, (effort - plain) * slope)));
     const double speed = fabs(velocity), still = 1.0 - fabs(rd_direction(velocity));
-    *threshold += s->friction_drift * rd_friction(p, speed, 1.0, load);
-    *threshold += still > 0.0 ? still * rd_friction(p, 0.0, 1.0, load) : 0.0;
-    *threshold += p[RD_PRESLIDING] * (1.0 - fabs(slid));
+    *drift = s->friction_drift * rd_friction(p, speed, 1.0, load);
+    *hidden = (still > 0.0 ? still * rd_friction(p, 0.0, 1.0, load) : 0.0) + p[RD_PRESLIDING] * (1.0 - fabs(slid));
     return plain + slope * load;
 }
 
-/* The threshold without friction of a joint at a speed. */
-static double floor_at(const rd_settings *s, int n, int j, double speed)
+/* The threshold of a joint at a speed, without the share that drifts, where so much friction is hidden. */
+static double floor_at(const rd_settings *s, int n, int j, double speed, double hidden)
 {
+    double least = INFINITY;
     int k = 0;
+    for (int point = 0; point < s->contact_points; ++point) {
+        least = fmin(least, s->contact_floor[point * n + j] + hidden);
+    }
     while (k + 1 < s->contact_points && s->contact_speeds[(k + 1) * n + j] <= speed) {
         ++k;
     }
     const double here = s->contact_floor[k * n + j];
     if (k + 1 >= s->contact_points) {
-        return here;
+        return fmax(here, least);
     }
     const double from = s->contact_speeds[k * n + j], to = s->contact_speeds[(k + 1) * n + j];
-    return here + fmax(0.0, (speed - from) / (to - from)) * (s->contact_floor[(k + 1) * n + j] - here);
+    const double between = fmax(0.0, (speed - from) / (to - from));
+    return fmax(here + between * (s->contact_floor[(k + 1) * n + j] - here), least);
 }
 
 /* Keep what holds from the state before to this one, and replace it by its mean over as long a time, earlier by a delay;
@@ -241,16 +247,16 @@ int rd_observer_update(rd_observer *o, const rd_settings *s, double time, const 
         known = wait(o, time, elapsed, -delay, o->acting, NULL);
     }
     for (int j = 0; j < o->n; ++j) {
-        double drive = o->found[1][j] - o->found[2][j];
-        o->limit[j] = floor_at(s, o->n, j, fabs(velocity[j]));
+        double drive = o->found[1][j] - o->found[2][j], drift = 0.0, hidden = 0.0;
         if (about->driven) {
             const double *p = friction + RD_FRICTION_PARAMETERS * j, travel = position[j] - o->place[j];
             if (o->knows && p[RD_PRESLIDING] > 0.0 && rd_beyond_noise(velocity[j]) != 0.0) {
                 o->slid[j] = rd_slid_after(p, o->slid[j], travel);
             }
             momentum[j] += s->rotor_inertia[j] * velocity[j];
-            drive -= friction_of(s, friction, j, velocity[j], o->slid[j], o->acting[j], &o->limit[j]);
+            drive -= friction_of(s, friction, j, velocity[j], o->slid[j], o->acting[j], &drift, &hidden);
         }
+        o->limit[j] = drift + floor_at(s, o->n, j, fabs(velocity[j]), hidden);
         o->asked[j] = share > 0.0 ? (momentum[j] - o->momentum[j]) / elapsed - 0.5 * (drive + o->drive[j]) : 0.0;
         o->borne[j] += known ? share * (o->acting[j] + 0.5 * (drive + o->drive[j]) - o->borne[j]) : 0.0;
         o->drive[j] = drive;
