@@ -105,6 +105,8 @@ class Mesh:
 
 _RINGS = 24
 _SIDES = 10
+_THIN = 5
+"""Sides of a scale, which is a few pixels thick."""
 _HEAD_WIDTH = 2.6
 
 
@@ -156,7 +158,7 @@ def ring(radius: float, thickness: float) -> Mesh:
     angles = np.linspace(0.0, 2.0 * np.pi, 49)
     outward = np.column_stack([np.cos(angles), np.sin(angles), np.zeros(len(angles))])
     upward = np.broadcast_to([0.0, 0.0, 1.0], outward.shape)
-    return _tube(radius * outward, outward, upward, np.full(len(angles), 0.5 * thickness))
+    return _tube(radius * outward, outward, upward, np.full(len(angles), 0.5 * thickness), _THIN)
 
 
 def rod(reach: float, thickness: float) -> Mesh:
@@ -164,23 +166,23 @@ def rod(reach: float, thickness: float) -> Mesh:
     heights = np.array([-reach, -reach, reach, reach])
     centers = np.column_stack([np.zeros(4), np.zeros(4), heights])
     across, beside = (np.broadcast_to(axis, centers.shape) for axis in ([1.0, 0.0, 0.0], [0.0, -1.0, 0.0]))
-    return _tube(centers, across, beside, 0.5 * thickness * np.array([0.0, 1.0, 1.0, 0.0]))
+    return _tube(centers, across, beside, 0.5 * thickness * np.array([0.0, 1.0, 1.0, 0.0]), _THIN)
 
 
-def _tube(centers: Array, across: Array, beside: Array, radii: Array) -> Mesh:
-    turn = np.linspace(0.0, 2.0 * np.pi, _SIDES, endpoint=False)
+def _tube(centers: Array, across: Array, beside: Array, radii: Array, sides: int = _SIDES) -> Mesh:
+    turn = np.linspace(0.0, 2.0 * np.pi, sides, endpoint=False)
     circle = np.cos(turn)[None, :, None] * across[:, None, :] + np.sin(turn)[None, :, None] * beside[:, None]
     vertices = (centers[:, None, :] + radii[:, None, None] * circle).reshape(-1, 3)
-    return Mesh(vertices, _tube_faces(len(centers)))
+    return Mesh(vertices, _tube_faces(len(centers), sides))
 
 
 @functools.lru_cache
-def _tube_faces(rings: int) -> NDArray[np.uint32]:
+def _tube_faces(rings: int, sides: int) -> NDArray[np.uint32]:
     faces = []
     for r in range(rings - 1):
-        for s in range(_SIDES):
-            a, b = r * _SIDES + s, r * _SIDES + (s + 1) % _SIDES
-            c, d = a + _SIDES, b + _SIDES
+        for s in range(sides):
+            a, b = r * sides + s, r * sides + (s + 1) % sides
+            c, d = a + sides, b + sides
             faces += [(a, c, b), (b, c, d)]
     found = np.array(faces, dtype=np.uint32)
     found.setflags(write=False)
