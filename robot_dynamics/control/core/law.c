@@ -6,6 +6,7 @@
 #include <string.h>
 
 static const double ESTIMATE_GAP = 0.05;   /* between two states; over a longer one nothing is integrated [s] */
+static const double CAPPED = 0.5;          /* of what an error would pull, that the velocity limit leaves */
 static const double LOAD_FADE = 0.1;       /* time constant of a load that drives its joint away [s] */
 static const double AT_REST = 0.02;         /* slower, a joint stands [rad/s or m/s] */
 static const double HOLDS_ALONE = 0.5;      /* of the following error, that kp may leave of an estimate that is switched off */
@@ -135,41 +136,6 @@ double rd_since_estimate(rd_core *core)
     return elapsed;
 }
 
-/* Integrate the position error of each joint to an acceleration that the model lacks: z' = ki e, at most kp times the
- * following error. Nothing is integrated over a gap, while limits or brakes take part of the efforts, where the error is
- * small enough, and where it is beyond half the following error: what blocks a joint there is no load. */
-static void estimate_load(rd_core *core, const rd_settings *s, double elapsed)
-{
-    rd_drop_driving_load(core, elapsed, s->settled);
-    for (int j = 0; j < core->n; ++j) {
-        const double error = core->reference.position[j] - core->state.position[j], size = fabs(error);
-        const double soft = core->softness[j], stiff = fmax(1.0, soft);
-        double *z = &core->disturbance[j];
-        if (size <= s->settled[j] / stiff) {
-            core->undisturbed[j] = *z;
-        } else if (s->ki[j] > 0.0 && 0.0 < elapsed && elapsed < ESTIMATE_GAP && !core->cut && !core->braked
-                   && size < 0.5 * doubted(s, j)) {
-            const double most = fmax(stiff * s->kp[j] * doubted(s, j), fabs(core->undisturbed[j]));
-            const double gain = stiff > 1.0 ? stiff : soft * soft * soft; /* stiffened, what blocks a joint winds up no load */
-            *z = fmin(fmax(*z + gain * s->ki[j] * elapsed * error, -most), most);
-        }
-    }
-}
-
-/* Friction that is declared and not there drives a joint ahead of its reference, the faster the less inertia it has: what
- * is overcome of it falls until it does not, at least by half of it in a cycle where a joint is far ahead. */
-void rd_doubt_friction(rd_core *core, int j, double rate, double elapsed)
-{
-    const double most = core->settings->velocity_limits[j];
-    const double lead = rd_direction(rd_beyond_noise(rate)) * (core->state.velocity[j] - rate) / most;
-    double *share = &core->overcome[j];
-    if (lead > AHEAD) {
-        *share *= fmax(0.5, 1.0 - DOUBT * fmin(elapsed, ESTIMATE_GAP) * (lead - AHEAD));
-    } else if (lead < 0.0) {
-        *share = fmin(1.0, *share + TRUST * fmin(elapsed, ESTIMATE_GAP));
-    }
-}
-
 /* Gain of the position error at a softness. A stop that stiffens a joint never makes one swing that its kv damps too little:
  * loads that the model lacks would swing even more. */
 double rd_softened_kp(const rd_settings *s, int j, double soft)
@@ -189,6 +155,47 @@ static double pull_of(const rd_core *core, const rd_settings *s, int j, double s
         return fmin(fmax(pull, fmin(0.0, kv * (-most - rate))), fmax(0.0, kv * (most - rate)));
     }
     return pull;
+}
+
+/* Integrate the position error of each joint to an acceleration that the model lacks: z' = ki e, at most kp times the
+ * following error. Nothing is integrated over a gap, while limits or brakes take part of the efforts, where the error is
+ * small enough, and where it is beyond half the following error: what blocks a joint there is no load. Near its velocity
+ * limit, where no error may pull at a joint, the estimate alone bears a load: it grows as long as the joint falls behind, and
+ * fades where it takes the joint beyond the limit. */
+static void estimate_load(rd_core *core, const rd_settings *s, double elapsed)
+{
+    rd_drop_driving_load(core, elapsed, s->settled);
+    for (int j = 0; j < core->n; ++j) {
+        const double error = core->reference.position[j] - core->state.position[j], size = fabs(error);
+        const double soft = core->softness[j], stiff = fmax(1.0, soft);
+        const double v = core->state.velocity[j], behind = error * (core->reference.velocity[j] - v);
+        const int capped = fabs(pull_of(core, s, j, soft)) < CAPPED * rd_softened_kp(s, j, soft) * size;
+        double *z = &core->disturbance[j];
+        if (size <= s->settled[j] / stiff) {
+            core->undisturbed[j] = *z;
+        } else if (capped && 0.0 < elapsed && *z * v > 0.0 && fabs(v) > s->velocity_limits[j]) {
+            *z *= exp(-elapsed / LOAD_FADE);
+        } else if (s->ki[j] > 0.0 && 0.0 < elapsed && elapsed < ESTIMATE_GAP && !core->cut && !core->braked
+                   && (capped ? behind > 0.0 : size < 0.5 * doubted(s, j))) {
+            const double most = fmax(stiff * s->kp[j] * doubted(s, j), fabs(core->undisturbed[j]));
+            const double gain = stiff > 1.0 ? stiff : soft * soft * soft; /* stiffened, what blocks a joint winds up no load */
+            *z = fmin(fmax(*z + gain * s->ki[j] * elapsed * error, -most), most);
+        }
+    }
+}
+
+/* Friction that is declared and not there drives a joint ahead of its reference, the faster the less inertia it has: what
+ * is overcome of it falls until it does not, at least by half of it in a cycle where a joint is far ahead. */
+void rd_doubt_friction(rd_core *core, int j, double rate, double elapsed)
+{
+    const double most = core->settings->velocity_limits[j];
+    const double lead = rd_direction(rd_beyond_noise(rate)) * (core->state.velocity[j] - rate) / most;
+    double *share = &core->overcome[j];
+    if (lead > AHEAD) {
+        *share *= fmax(0.5, 1.0 - DOUBT * fmin(elapsed, ESTIMATE_GAP) * (lead - AHEAD));
+    } else if (lead < 0.0) {
+        *share = fmin(1.0, *share + TRUST * fmin(elapsed, ESTIMATE_GAP));
+    }
 }
 
 /* Acceleration of the feedback at a joint. */
