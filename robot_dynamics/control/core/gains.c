@@ -338,7 +338,7 @@ static void stiffen_stop(rd_core *core, const rd_settings *s)
         const double asked = s->kv[j] > 0.0
             ? soft * s->kp[j] * (core->reference.position[j] - core->state.position[j]) / s->kv[j] : 0.0;
         const double excess = way * (velocity - rate) - fmin(fmax(0.0, way * asked), s->velocity_limits[j]);
-        stiffen(core, s, j, excess, RUNS_ON, latency_of(s->kp[j], s->kv[j]));
+        stiffen(core, s, j, excess, RUNS_ON, latency_of(0.0, s->kv[j])); /* kp stays within kv, see rd_softened_kp */
     }
 }
 
