@@ -149,6 +149,9 @@ static int find_effort(rd_core *core, double time, double *effort)
     }
     if (core->departs) {
         core->fades = 0; /* the last effort had what was left of it */
+        for (int j = 0; core->departs == 2 && j < core->n; ++j) {
+            core->departing[j] += effort[j];
+        }
         rd_begin_fading(core, time, core->departing, effort);
         core->departs = 0;
     }

@@ -210,7 +210,8 @@ struct rd_core {
     uint64_t considered;          /* number of the last plan that was looked at, and what became of it */
     int verdict;
     double late;                  /* by which a late plan missed its start [s] */
-    int knows_last, knows_effort, departs, fades, knows_inertia;
+    int knows_last, knows_effort, fades, knows_inertia;
+    int departs;                  /* the law is another one: 1: `departing` is the last effort, 2: the part beside the law */
     int is_beyond;                /* the measured state was in the last cycle, see watch of rd_machine */
     uint64_t beyond;              /* how often it has come to be */
     int guides;                   /* latched, the arm may be moved by hand: somebody has chosen a mode for it since */

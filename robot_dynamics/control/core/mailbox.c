@@ -258,6 +258,28 @@ static int feeds_back_otherwise(const rd_settings *s, const rd_settings *before,
     return other;
 }
 
+/* What left last beside the law that is in force now, in the state and with the reference of then: a step of the reference
+ * that comes with the next state is none of it. Whether it could be found; else that state tells it. */
+static int find_departure(rd_core *core)
+{
+    const rd_settings *s = core->settings;
+    const unsigned follows = ~(s->machine->without_feedback | s->machine->held_to_run | s->machine->yielding);
+    const double half = s->looks_ahead ? 0.5 * rd_control_period(core, s) : 0.0;
+    const rd_motion *ahead = half > 0.0 ? &core->ahead : &core->reference;
+    double *effort = core->before;
+    if (!(follows >> s->mode & 1U) || s->mode == RD_CALLED || core->recaptures || !core->knows_last) {
+        return 0;
+    }
+    rd_refer(core, core->time + half, ahead);
+    if (!s->machine->effort(core, s, ahead, half, effort) || !rd_all_finite(effort, core->n)) {
+        return 0;
+    }
+    for (int j = 0; j < core->n; ++j) {
+        core->departing[j] -= effort[j];
+    }
+    return 1;
+}
+
 void rd_core_take_settings(rd_core *core)
 {
     const rd_settings *offered = atomic_exchange_explicit(&core->offered_settings, NULL, memory_order_acquire);
@@ -297,7 +319,7 @@ void rd_core_take_settings(rd_core *core)
         }
         if (rd_controls(core->phase) && core->knows_effort) {
             rd_copy(core->departing, core->last_effort, core->n);
-            core->departs = 1;
+            core->departs = offered->mode == before->mode && find_departure(core) ? 2 : 1;
         }
     }
 }
