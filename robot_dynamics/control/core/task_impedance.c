@@ -27,6 +27,7 @@ static const double LEAST_MOBILITY = 3e-2;  /* share of the third smallest that 
                                                a light wrist makes the largest ones and the mean very large */
 static const double LEVER = 0.1;            /* length at which turning and moving compare [m] */
 static const double TURNED_ROUND = 0.3;     /* the spring fades so far before half a turn, where its sense changes [rad] */
+static const double BEYOND = 1.02;          /* share of a velocity limit that springs may take a joint to before the next state */
 static const double PI = 3.14159265358979323846;
 static const double PUSH_SMOOTHED = 0.05;   /* time constant of a wrench that is asked for [s] */
 
@@ -273,6 +274,22 @@ static void find_products(const double *rows, int n, rd_six products)
     }
 }
 
+/* Share of what pulls (n) that takes no joint beyond its velocity limit before the next state: where axes align, a light
+ * load would be thrown by springs of the heavy one. `mass` (n, n) is factored, `found` (n) scratch. */
+static double share_of_pull(const rd_core *core, const rd_settings *s, const double *mass, const double *pull, double *found)
+{
+    const double period = rd_longest_recent(core, rd_control_period(core, s));
+    double share = 1.0;
+    solve_lower(mass, core->n, pull, found);
+    solve_upper(mass, core->n, found, found);
+    for (int j = 0; j < core->n; ++j) {
+        const double gained = fabs(found[j]) * period;
+        const double room = BEYOND * s->velocity_limits[j] - copysign(1.0, found[j]) * core->state.velocity[j];
+        share = gained > room ? fmin(share, fmax(room, 0.0) / gained) : share;
+    }
+    return share;
+}
+
 int rd_cartesian_impedance(rd_core *core, const rd_settings *s, const rd_motion *ahead, double half, double *effort)
 {
     const rd_task *task = s->task;
@@ -371,6 +388,7 @@ int rd_cartesian_impedance(rd_core *core, const rd_settings *s, const rd_motion 
         add_force(jacobian, n, held, posture);
     }
     add_force(jacobian, n, force, posture);
+    const double share = share_of_pull(core, s, mass, posture, acceleration);
     for (int j = 0; j < n; ++j) {
         effort[j] += rd_within_speed(core, s, j, posture[j]);
     }
