@@ -30,6 +30,9 @@ def test_random_legal_sequences_are_what_an_operator_would_expect(robot):
         "STOP_ON_A_NEW_LINE",
         "STOP_BESIDE_A_CUT_EFFORT",
         "STOP_BESIDE_A_BOUNDED_STEP",
+        "STOP_WITH_LITTLE_DAMPING",
+        "OTHER_LAW_BESIDE_A_STEP",
+        "SPRING_AT_A_SINGULARITY",
     ],
 )
 def test_what_the_search_has_found_is_found_no_more(find):

@@ -81,3 +81,55 @@ teardown()
 """,
 )
 """States every 14 ms: bounds of the steps of efforts, joint by joint, drove one joint by another."""
+
+STOP_WITH_LITTLE_DAMPING = (
+    "puma",
+    """
+begin(place=[0.0, 0.0, 0.0, -0.424, -0.656, 0.0, 0.702], scale=1.0, wrong="payload", size=1.0, towards=0.0)
+trajectory(moving=False, places=[[-0.467, 0.0, 0.646, -0.804, 0.068, 0.0, 0.5]], reach=1.0, then=0.826,
+    times=[0.095, 0.468, 1.778, 1.0])
+gains(damping=1.0, ki=0.0, kp=145.583)
+gains(damping=1.0, ki=0.0, kp=39.863)
+gains(damping=0.2, ki=500.0, kp=211.687)
+tip_softness(axes="root", damping=5.0, decoupled=False, posture=1.0, projector="none", stiffness=1.11)
+wait(duration=1.0)
+teardown()
+""",
+)
+"""A damping of a fifth of the critical one: the stop's gains rose by what kp stands, so that a payload that nobody declared took the wrist away."""
+
+OTHER_LAW_BESIDE_A_STEP = (
+    "puma",
+    """
+begin(wrong="nothing", towards=3.825, size=1.0, place=[0.0, 0.879, -0.842, -0.324, -0.595, 0.506, 0.964],
+    scale=1.0)
+late(count=18, factor=6)
+late(count=44, factor=7)
+poses(count=7, reach=0.1, turn=[0.102, -0.315, -0.387], way=[0.0, -0.802, 0.037])
+tip_softness(axes="root", damping=5.0, decoupled=False, posture=0.617, projector="none", stiffness=22.42)
+tip_softness(axes="root", damping=-1.0, decoupled=False, posture=1.0, projector="dynamic", stiffness=5.388)
+teardown()
+""",
+)
+"""Settings that came with a step of the reference's acceleration: the step was taken for a part of the old law and faded away only slowly."""
+
+SPRING_AT_A_SINGULARITY = (
+    "puma",
+    """
+begin(place=[0.939, -0.39, 0.002, 0.589, 0.0, -0.418, -0.847], wrong="gravity", scale=0.9, towards=1.736,
+    size=0.0)
+effort_limits(scale=1.0)
+softness(damping=0.0, stiffness=12.944)
+mode(mode="gravity_compensation")
+gains(damping=2.77, ki=0.0, kp=1464.972)
+block(duration=1.0)
+poses(count=10, reach=0.004, turn=[-0.958, 0.0, 0.0], way=[0.004, 0.822, -0.794])
+tip_softness(axes="root", damping=-1.0, decoupled=True, posture=1.0, projector="dynamic", stiffness=1.0)
+mode(mode="joint_impedance")
+poses(count=7, reach=0.045, turn=[0.0, 0.081, -0.927], way=[0.758, 0.749, -0.06])
+mode(mode="cartesian_impedance")
+targets(ahead=0.045, count=14, rate=10.0, reach=0.005, step=[-0.603, 0.0, 0.333, 0.95, -0.751, 0.333, 0.0])
+teardown()
+""",
+)
+"""Two aligned axes: the posture's spring threw the wrist from one state to the next."""
