@@ -367,7 +367,7 @@ class ArmController(ArmCommands):
 
     def _check_gains(self, settings: Settings, parameters: ArmParameters) -> str:
         """See :meth:`check_parameters`."""
-        period = settings.value.control_period or self._snapshot.read().usual_period
+        period = self._usual_period(settings)
         failed, text = self._judged("rd_gains_text", settings, period)
         springs = ""
         if (parameters.yields or parameters.frame_law) and period and parameters.loop_delay >= 0.0:
@@ -394,10 +394,14 @@ class ArmController(ArmCommands):
         earlier = ffi().NULL if before is None else doubles(before)
         return self._judged("rd_weight_text", settings, doubles(self._snapshot.position.copy()), earlier)[1]
 
+    def _usual_period(self, settings: Settings) -> float:
+        """Declared or measured period of the states; 0: there is none yet [s]."""
+        return float(settings.value.control_period or self._snapshot.read().usual_period)
+
     def _load_ahead(self, settings: Settings) -> str:
         """Reason why gains are not stable before a load of other settings is on the arm; empty: they are."""
         external, position = self.external.effort, self._snapshot.position.copy()
-        period = settings.value.control_period or self._snapshot.read().usual_period
+        period = self._usual_period(settings)
         given = (self._settings[self._number].value, doubles(position), doubles(external), period)
         return self._judged("rd_load_text", settings, *given)[1]
 

@@ -236,7 +236,7 @@ static void take_reference(rd_follower *follower, const rd_cycle *given_cycle)
     const int stepped = given && follower->knows_last
         && is_far(core->n, follower->last.position, cycle->reference[0], cycle->most_step);
     int follows = rd_has_plan(core);
-    follower->waits_for_rest |= core->trip.latched || core->settings->machine->held_to_run >> core->settings->mode & 1U;
+    follower->waits_for_rest |= core->trip.latched || rd_is_held_to_run(core->settings);
     if (!given || stepped) {
         follower->knows_last = 0;
         if (follows) {

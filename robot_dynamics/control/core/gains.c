@@ -8,7 +8,7 @@
  *
  * In operation the periods of a second count, by their median and their 95th percentile: one late state is none. Gains
  * that do not stand them fall, kv by a share and kp by its square; below LEAST_SHARE the robot stops. */
-#include "measured.h"
+#include "laws.h"
 #include "cholesky.h"
 
 #include <math.h>
@@ -141,25 +141,6 @@ int rd_weight_text(const rd_settings *s, int n, const double *position, const do
     return RD_FAILS;
 }
 
-/* Weight (n) of a model at rest and its inertia (n, n), with the rotors of some settings; whether the model has them. */
-static int inertia_of(const rd_settings *s, const rd_settings *drives, int n, const double *position, double *weight,
-                      double *inertia)
-{
-    double zero[MOST_JOINTS] = {0.0}, unit[MOST_JOINTS] = {0.0};
-    const double *in[] = {position, zero, unit, s->gravity, s->payload, rd_measured_rest(s)};
-    int known = s->inverse_dynamics(in, weight);
-    for (int i = 0; i < n && known; ++i) {
-        unit[i] = 1.0;
-        known = s->inverse_dynamics(in, inertia + i * n);
-        unit[i] = 0.0;
-        for (int j = 0; j < n; ++j) {
-            inertia[i * n + j] -= weight[j];
-        }
-        inertia[i * n + i] += drives->driven ? drives->rotor_inertia[i] : 0.0;
-    }
-    return known;
-}
-
 /* Largest ratio of an inertia (n, n) to another one, by its factor, and the joint that has most of it. */
 static double largest_ratio(const double *factor, const double *inertia, int n, int *joint)
 {
@@ -185,19 +166,20 @@ static double largest_ratio(const double *factor, const double *inertia, int n, 
 int rd_load_text(const rd_settings *s, int n, const rd_settings *before, const double *position, const double *external,
                  double period, const char *const *names, char *text, size_t bytes)
 {
-    double weights[2][MOST_JOINTS], felt = 0.0, more = 0.0;
-    double *had = n > MOST_JOINTS ? NULL : calloc((size_t)(2 * n * n), sizeof(double)), *has = had + n * n;
+    double weights[2][MOST_JOINTS], rest[MOST_JOINTS] = {0.0}, unit[MOST_JOINTS] = {0.0}, felt = 0.0, more = 0.0;
+    double *matrices = n > MOST_JOINTS ? NULL : calloc((size_t)(2 * n * n), sizeof(double));
+    double *const had = matrices, *const has = matrices ? matrices + n * n : NULL;
     int joint = 0;
-    const int known = had && judges(s) && s->mode == RD_COMPUTED_TORQUE && period > 0.0 && rd_all_finite(position, n)
-        && inertia_of(before, s, n, position, weights[0], had) && inertia_of(s, s, n, position, weights[1], has)
-        && factor(had, n);
+    const int known = matrices && judges(s) && s->mode == RD_COMPUTED_TORQUE && period > 0.0 && rd_all_finite(position, n)
+        && rd_inertia_at(before, rd_rotors(s), n, position, rest, unit, weights[0], had)
+        && rd_inertia_at(s, rd_rotors(s), n, position, rest, unit, weights[1], has) && factor(had, n);
     const double ratio = known ? largest_ratio(had, has, n, &joint) : 1.0;
     for (int j = 0; known && j < n; ++j) {
         const double load = weights[1][j] - weights[0][j];
         felt -= load * external[j];
         more += load * load;
     }
-    free(had);
+    free(matrices);
     const int weak = weakest(s, n);
     const double most = 1.0 / (ratio * (0.5 * period + delay_of(s)));
     if (!known || 1.0 / latency_of(s->kp[weak], s->kv[weak]) <= most || (more > 0.0 && felt >= FELT * more)) {

@@ -12,7 +12,7 @@
  *
  * What ends the guiding beside a release (a stop, lost states, another mode) is not undone by a button that is still
  * pressed: it must be released first. */
-#include "internal.h"
+#include "laws.h"
 
 #include <math.h>
 #include <string.h>
@@ -24,7 +24,7 @@ void rd_look_at_button(rd_core *core, int broken)
 {
     const rd_settings *s = core->settings;
     const int button = core->time <= atomic_load_explicit(&core->guided_until, memory_order_acquire);
-    const int guiding = s->machine->held_to_run >> s->mode & 1U;
+    const int guiding = rd_is_held_to_run(s);
     const int allowed = guiding && !broken && !core->braked && (!core->trip.latched || core->guides);
     core->armed = !button || (core->armed && allowed);
     const int pressed = button && allowed && core->armed;

@@ -6,7 +6,7 @@
  * energy than it has got (Paden and Panja, 1988). A damping below zero is critical for the joint's own inertia at this
  * pose, 2 sqrt(K_j M_jj). An acceleration that the model lacks, estimated
  * before by computed torque, is added to qdd_d and does not grow: an error is no load here, but what the arm yields by. */
-#include "internal.h"
+#include "laws.h"
 
 #include <math.h>
 

@@ -305,35 +305,19 @@ static inline double rd_beyond_noise(double velocity)
     return size > 0.0 ? copysign(size, velocity) : 0.0;
 }
 
-/* The diagonal of the mass matrix in core->inertia; whether the model has it. */
-int rd_joint_inertia(rd_core *core, const rd_settings *settings);
 void rd_doubt_friction(rd_core *core, int joint, double reference_velocity, double elapsed); /* see law.c */
 /* Time since the estimate of a load was looked at last [s]; and what fades of it, by errors beyond (n) `least`. */
 double rd_since_estimate(rd_core *core);
 void rd_drop_driving_load(rd_core *core, double elapsed, const double *least);
-/* Braking of a joint that yields: at its velocity limit, before its position limit, in a stop [rad/s^2 or m/s^2]. */
-double rd_braking_at_wall(const rd_core *core, const rd_settings *settings, int joint);
-/* Efforts (n) of an acceleration (n) of an arm that yields, with C(q, qd) qd_d; whether the model has them. It uses the
- * scratch but for the last. */
-int rd_yielding_dynamics(rd_core *core, const rd_settings *settings, const double *acceleration, double *effort);
-/* The same within a speed `cap`, between two positions (NULL: the joint's limits), with a gain [1/s]. */
-double rd_braking_within(const rd_core *core, const rd_settings *settings, int joint, double cap, const double *limits,
-                         double gain, double rate);
-double rd_wall_gain(const rd_core *core, const rd_settings *settings); /* of such braking [1/s] */
-/* Effort of springs and dampers at a joint; what accelerates it fades towards the velocity limit. */
-double rd_within_speed(const rd_core *core, const rd_settings *settings, int joint, double pull);
-/* See guiding.c: the button of this cycle, `broken`: whose state does not follow from the last one; and the law. */
+/* See guiding.c: the button of this cycle, `broken`: whose state does not follow from the last one. */
 void rd_look_at_button(rd_core *core, int broken);
-int rd_hand_guiding(rd_core *core, const rd_settings *settings, const rd_motion *ahead, double half_period, double *effort);
 /* See retreat.c: the way back from a contact begins when the stop has ended; it goes on; it is dropped. */
 void rd_choose_retreat(rd_core *core, int rule);
 void rd_go_on_with_retreat(rd_core *core);
 void rd_drop_retreat(rd_core *core);
-/* See impedance.c and task_impedance.c. */
+/* See impedance.c. */
 void rd_see_state(rd_core *core, double elapsed, int broken); /* filter it; `broken`: it is not the next one */
 void rd_bound_rate(rd_core *core);                            /* and filter the effort */
-int rd_joint_impedance(rd_core *core, const rd_settings *settings, const rd_motion *ahead, double half, double *effort);
-int rd_cartesian_impedance(rd_core *core, const rd_settings *settings, const rd_motion *ahead, double half, double *effort);
 void rd_core_publish(rd_core *core);
 /* External efforts (n) that are reported and that make contacts, then their thresholds (n). */
 static inline const double *rd_external(const rd_core *core)
@@ -387,11 +371,16 @@ void rd_capture(rd_core *core, int kind);
 
 /* Period of the settings, else the measured one; 0 while there is none [s]. */
 double rd_control_period(const rd_core *core, const rd_settings *settings);
-/* Whether the law of the mode follows nothing; whether the one in force does. */
+/* Whether the law of the mode runs while a button is pressed; whether it waits for that. */
+static inline int rd_is_held_to_run(const rd_settings *settings)
+{
+    return settings->machine->held_to_run >> settings->mode & 1U;
+}
 static inline int rd_waits_for_button(const rd_core *core, const rd_settings *settings)
 {
-    return settings->machine->held_to_run >> settings->mode & 1U && !core->pressed;
+    return rd_is_held_to_run(settings) && !core->pressed;
 }
+/* Whether the law of the mode follows nothing; whether the one in force does. */
 static inline int rd_has_no_reference(const rd_core *core)
 {
     const rd_settings *settings = core->settings;

@@ -1,6 +1,6 @@
 /* The laws of an arm and its actuators. A new law is a function here with its line in LAWS, and its name with what it
  * does in rd_arm_mode of core.h. */
-#include "measured.h"
+#include "laws.h"
 
 #include <math.h>
 #include <string.h>
@@ -240,7 +240,7 @@ static int computed_torque(rd_core *core, const rd_settings *s, const rd_motion 
 {
     double *acceleration = core->scratch[0], *velocity = core->scratch[1], *position = core->scratch[2];
     const double *q = core->state.position, *qd = core->state.velocity;
-    if (s == core->settings && !(s->machine->held_to_run >> s->mode & 1U)) {
+    if (s == core->settings && !rd_is_held_to_run(s)) {
         const double elapsed = rd_since_estimate(core);
         estimate_load(core, s, elapsed); /* not of what a hand does while it waits for the button */
         for (int j = 0; s->driven && elapsed > 0.0 && j < core->n; ++j) {
@@ -257,21 +257,15 @@ static int computed_torque(rd_core *core, const rd_settings *s, const rd_motion 
                            effort);
 }
 
-/* The diagonal of the mass matrix: effort per own acceleration. */
 int rd_joint_inertia(rd_core *core, const rd_settings *s)
 {
-    double *load = core->scratch[0], *unit = core->scratch[1], *effort = core->scratch[2];
-    if (!inverse_dynamics(core->n, s, core->state.position, core->zero, core->zero, core->zero, load)) {
+    double *unit = core->scratch[1], *weight = core->scratch[0];
+    memset(unit, 0, sizeof(double) * (size_t)core->n);
+    if (!rd_inertia_at(s, rd_rotors(s), core->n, core->state.position, core->zero, unit, weight, core->matrix)) {
         return 0;
     }
-    memset(unit, 0, sizeof(double) * (size_t)core->n);
     for (int j = 0; j < core->n; ++j) {
-        unit[j] = 1.0;
-        if (!inverse_dynamics(core->n, s, core->state.position, core->zero, unit, core->zero, effort)) {
-            return 0;
-        }
-        unit[j] = 0.0;
-        core->inertia[j] = effort[j] - load[j];
+        core->inertia[j] = core->matrix[j * core->n + j];
     }
     return 1;
 }

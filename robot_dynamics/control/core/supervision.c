@@ -246,8 +246,7 @@ static int watch_beginning(rd_core *core, const rd_rules *rules)
     }
     double *rate = core->scratch[1], linear, angular;
     const int guided = rd_follows_nothing(core); /* a hand may move one that follows nothing, but not at once */
-    const int held_to_run = core->settings->machine->held_to_run >> core->settings->mode & 1U;
-    const int within = core->time - watch->began <= (guided ? AT_ONCE : BEGINNING) && !core->trip.latched && !(guided && held_to_run);
+    const int within = core->time - watch->began <= (guided ? AT_ONCE : BEGINNING) && !core->trip.latched && !(guided && rd_is_held_to_run(core->settings));
     watch->begins = !within ? 0 : rd_has_plan(core) ? 2 : watch->begins;
     rd_observer_learn(core->observer, watch->begins == 1);
     const int departed = watch->begins == 2;

@@ -15,7 +15,7 @@
  * In a direction in which the frame can hardly be moved, at a singularity, Lambda does not grow beyond LEAST_MOBILITY:
  * efforts stay bounded and continuous there, and N leaves the posture what the frame cannot do. A regularization does so
  * instead where it is given, in the units of the frame as they are: it takes from Lambda everywhere, and is no limit. */
-#include "measured.h"
+#include "laws.h"
 #include "cholesky.h"
 #include "six.h"
 
@@ -390,7 +390,7 @@ int rd_cartesian_impedance(rd_core *core, const rd_settings *s, const rd_motion 
     add_force(jacobian, n, force, posture);
     const double share = share_of_pull(core, s, mass, posture, acceleration);
     for (int j = 0; j < n; ++j) {
-        effort[j] += rd_within_speed(core, s, j, posture[j]);
+        effort[j] += share * rd_within_speed(core, s, j, posture[j]);
     }
     return 1;
 }

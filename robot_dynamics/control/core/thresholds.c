@@ -1,6 +1,6 @@
 /* Thresholds of supervision that are derived from the model of an arm. */
 #include "cholesky.h"
-#include "measured.h"
+#include "laws.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,28 +35,31 @@ static void place(int index, int n, const double *lower, const double *upper, do
     }
 }
 
+int rd_inertia_at(const rd_settings *s, const double *rotors, int n, const double *place, const double *rest, double *unit,
+                  double *weight, double *inertia)
+{
+    const double *in[] = {place, rest, unit, s->gravity, s->payload, rd_measured_rest(s)};
+    int known = s->inverse_dynamics(in, weight);
+    for (int i = 0; i < n && known; ++i) {
+        unit[i] = 1.0;
+        known = s->inverse_dynamics(in, inertia + i * n);
+        unit[i] = 0.0;
+        for (int j = 0; j < n; ++j) {
+            inertia[i * n + j] -= weight[j];
+        }
+        inertia[i * n + i] += rotors ? rotors[i] : 0.0;
+    }
+    return known;
+}
+
 /* Acceleration that an unknown part of the weight and of the friction give each joint (n) at a pose: of its own inertia,
- * and through the other joints. */
+ * and through the other joints. `work` has n (n + 4), and its first 2 n are zero. */
 static int unknown_acceleration(const rd_settings *s, int n, const double *q, double *work, double *out)
 {
-    double *rest = work, *unit = rest + n, *load = unit + n, *column = load + n, *matrix = column + n;
-    double *through = matrix + n * n;
-    const double *in[] = {q, rest, unit, s->gravity, s->payload, rd_measured_rest(s)};
+    double *rest = work, *unit = rest + n, *load = unit + n, *through = load + n, *matrix = through + n;
     const double weight = s->mode == RD_PD ? 1.0 + UNKNOWN_WEIGHT : UNKNOWN_WEIGHT;
-    memset(work, 0, sizeof(double) * 2 * (size_t)n);
-    if (!s->inverse_dynamics(in, load)) {
+    if (!rd_inertia_at(s, rd_rotors(s), n, q, rest, unit, load, matrix)) {
         return 0;
-    }
-    for (int j = 0; j < n; ++j) {
-        unit[j] = 1.0;
-        if (!s->inverse_dynamics(in, column)) {
-            return 0;
-        }
-        unit[j] = 0.0;
-        for (int i = 0; i < n; ++i) {
-            matrix[i * n + j] = column[i] - load[i];
-        }
-        matrix[j * n + j] += s->driven ? s->rotor_inertia[j] : 0.0;
     }
     for (int j = 0; j < n; ++j) {
         const double own = (weight * fabs(load[j]) + rd_arm_friction(s, j)) / matrix[j * n + j];
@@ -74,7 +77,8 @@ static int unknown_acceleration(const rd_settings *s, int n, const double *q, do
 int rd_arm_following(const rd_settings *s, int n, const double *lower, const double *upper, const double *velocity,
                      const int32_t *slides, double *out)
 {
-    double *work = calloc((size_t)(n * (n + 8)), sizeof(double)), *q = work + n * (n + 5), *found = q + n;
+    double *work = calloc((size_t)(n * (n + 6)), sizeof(double));
+    double *q = work ? work + n * (n + 4) : NULL, *found = work ? q + n : NULL;
     int finite = work != NULL;
     memset(out, 0, sizeof(double) * (size_t)n);
     for (int index = 0; finite && index < POSES; ++index) {
@@ -118,24 +122,20 @@ int rd_arm_unknown_efforts(const rd_settings *s, int n, const double *lower, con
 
 int rd_arm_inertia(const rd_settings *s, int n, const double *lower, const double *upper, double *inertia)
 {
-    double *work = calloc((size_t)(4 * n), sizeof(double)), *rest = work, *unit = rest + n, *load = unit + n;
-    double *column = load + n, q[LARGEST];
-    int finite = work != NULL && n <= LARGEST;
+    double *matrix = calloc((size_t)(n * n), sizeof(double));
+    double q[LARGEST], rest[LARGEST] = {0.0}, unit[LARGEST] = {0.0}, weight[LARGEST];
+    int finite = matrix != NULL && n <= LARGEST;
     for (int j = 0; j < n; ++j) {
         inertia[j] = INFINITY;
     }
     for (int index = 0; finite && index < POSES; ++index) {
-        const double *in[] = {q, rest, unit, s->gravity, s->payload, rd_measured_rest(s)};
         place(index, n, lower, upper, q);
-        finite = s->inverse_dynamics(in, load);
+        finite = rd_inertia_at(s, rd_rotors(s), n, q, rest, unit, weight, matrix);
         for (int j = 0; finite && j < n; ++j) {
-            unit[j] = 1.0;
-            finite = s->inverse_dynamics(in, column);
-            unit[j] = 0.0;
-            inertia[j] = fmin(inertia[j], column[j] - load[j] + (s->driven ? s->rotor_inertia[j] : 0.0));
+            inertia[j] = fmin(inertia[j], matrix[j * n + j]);
         }
     }
-    free(work);
+    free(matrix);
     return finite;
 }
 
