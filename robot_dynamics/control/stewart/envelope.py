@@ -146,6 +146,7 @@ class ReferenceEnvelope:
             np.concatenate([rest, _rows(ends, twists)]),
             np.concatenate([rest, _rows(both, slowing)]),
             pace,
+            (count, step),
         )
         steps = kept[len(rest) :].reshape(count, -1).all(axis=1)
         return np.asarray(steps), bool(kept[: len(rest)].all())
@@ -209,9 +210,20 @@ class ReferenceEnvelope:
         return name if most > 1.0 else ""
 
     def _kept(
-        self, position: Array, rotation: Array, moved: Array, twists: Array, accelerations: Array, pace: Pace
+        self,
+        position: Array,
+        rotation: Array,
+        moved: Array,
+        twists: Array,
+        accelerations: Array,
+        pace: Pace,
+        steps: tuple[int, float] = (0, 0.0),
     ) -> NDArray[np.bool_]:
-        """(N,) which states keep all limits, each ``moved`` (N, 6) away from a pose."""
+        """(N,) which states keep all limits, each ``moved`` (N, 6) away from a pose.
+
+        The last of them may be of so many steps of a duration [s]: the first two of each are its begin and its
+        end, between which a leg may turn.
+        """
         places = position + moved[:, :3]
         quaternions = turned_by(rotation, moved[:, 3:])
         turns = np.array(quaternion_rows(quaternions.T)).transpose(2, 0, 1)
@@ -222,11 +234,12 @@ class ReferenceEnvelope:
         limits, home = self.limits, self._machine.home_directions
         local = (home @ self._machine.home_rotation) @ turns.swapaxes(-1, -2)
         jacobian = legs.jacobian
-        rates = np.abs((jacobian @ twists[:, :, None])[:, :, 0])
+        rates = (jacobian @ twists[:, :, None])[:, :, 0]
+        lengths = _with_turns(legs.lengths, rates, *steps)
         kept: NDArray[np.bool_] = (
-            (legs.lengths <= limits.longest - self._margin - np.maximum(self.lag, 0.0))
-            & (legs.lengths >= limits.shortest + self._margin - np.minimum(self.lag, 0.0))
-            & (rates <= pace.leg_speed * (1.0 + 1e-9))
+            (lengths <= limits.longest - self._margin - np.maximum(self.lag, 0.0))
+            & (lengths >= limits.shortest + self._margin - np.minimum(self.lag, 0.0))
+            & (np.abs(rates) <= pace.leg_speed * (1.0 + 1e-9))
             & ((legs.directions * home).sum(axis=-1) >= limits.base_cosine - ROUNDING)
             & ((legs.directions * local).sum(axis=-1) >= limits.platform_cosine - ROUNDING)
         ).all(axis=1)
@@ -243,6 +256,20 @@ class ReferenceEnvelope:
         except (StateError, SingularityError):
             kept[sound] = False
         return kept
+
+
+def _with_turns(lengths: Array, rates: Array, steps: int, duration: float) -> Array:
+    """(N, 6) lengths; a leg that turns within a step has the length where it turns at the step's begin."""
+    if steps == 0:
+        return lengths
+    size = 2 + STOP_SAMPLES
+    first = len(lengths) - steps * size
+    begins = slice(first, None, size)
+    rate, later = rates[begins], rates[first + 1 :: size]
+    turns = rate * later < 0.0
+    found = lengths.copy()
+    found[begins] += 0.5 * duration * rate**2 * turns / np.where(turns, rate - later, 1.0)
+    return found
 
 
 def _rows(steps: Array, stops: Array) -> Array:
