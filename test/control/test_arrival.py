@@ -83,8 +83,8 @@ def test_an_unknown_load_is_carried_by_default_and_leaves_no_error_beyond_the_se
 
 @pytest.mark.parametrize("torque", [0.07, 0.1])
 def test_a_load_near_the_velocity_limit_is_borne_and_takes_no_joint_beyond_it(torque):
-    """No position error may pull there: a joint that lacked 0.1 N·m fell behind until it tripped, one that lacked 0.07
-    N·m came to 1.19 of its limit."""
+    """No position error may pull there: a joint that lacked 0.1 N·m fell behind until it tripped, one that
+    lacked 0.07 N·m came to 1.19 of its limit."""
     loop, joint = ArmLoop("kinova", None), 3
     most = loop.limits[joint]
 

@@ -96,7 +96,7 @@ wait(duration=1.0)
 teardown()
 """,
 )
-"""A damping of a fifth of the critical one: the stop's gains rose by what kp stands, so that a payload that nobody declared took the wrist away."""
+"""A fifth of the critical damping: gains of the stop rose by what kp stands, too little for a payload."""
 
 OTHER_LAW_BESIDE_A_STEP = (
     "puma",
@@ -111,7 +111,7 @@ tip_softness(axes="root", damping=-1.0, decoupled=False, posture=1.0, projector=
 teardown()
 """,
 )
-"""Settings that came with a step of the reference's acceleration: the step was taken for a part of the old law and faded away only slowly."""
+"""Settings came with a step of the reference's acceleration, which was taken for a part of the old law."""
 
 SPRING_AT_A_SINGULARITY = (
     "puma",

@@ -221,8 +221,8 @@ class ReferenceEnvelope:
     ) -> NDArray[np.bool_]:
         """(N,) which states keep all limits, each ``moved`` (N, 6) away from a pose.
 
-        The last of them may be of so many steps of a duration [s]: the first two of each are its begin and its
-        end, between which a leg may turn.
+        The last of them may be of so many steps of a duration [s]: the first two of each are its begin and
+        its end, between which a leg may turn.
         """
         places = position + moved[:, :3]
         quaternions = turned_by(rotation, moved[:, 3:])
