@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from robot_dynamics.identification.base_parameters import RegroupedBase, structure
 from robot_dynamics.identification.friction import DRIVE_COLUMNS, FrictionLaw, generators
-from robot_dynamics.identification.friction_choice import chosen_law
+from robot_dynamics.identification.friction_choice import best_travels, chosen_law
 from robot_dynamics.identification.improvement import groups_of, groups_to_keep
 from robot_dynamics.identification.inertial import COUNT
 from robot_dynamics.identification.least_squares import Equations, robust_equations
@@ -151,7 +151,7 @@ class Estimation:
 
 
 def equations_without(
-    runs: Sequence[Run], blocks: list[Array], base: RegroupedBase, known: Array
+    runs: Sequence[Run], blocks: list[Array], law: FrictionLaw, base: RegroupedBase, known: Array
 ) -> Equations:
     """Whitened equations of runs with the regressors ``blocks``, weighted without what is ``known`` (p,)."""
     efforts = [run.effort - block @ known for run, block in zip(runs, blocks, strict=True)]
@@ -160,7 +160,7 @@ def equations_without(
         efforts,
         base,
         [run.counted for run in runs],
-        [run.rate for run in runs],
+        [run.nuisance(law) for run in runs],
         [run.doubt for run in runs],
     )
     equations.right[:] += equations.matrix @ known
@@ -204,7 +204,7 @@ def equated(
     known[count:][fixed] = described[count:][fixed]
     blocks = [run.regressor(law) for run in runs]
     effort = np.sqrt(np.mean(np.concatenate([run.effort for run in runs]) ** 2, axis=0))
-    equations = equations_without(runs, blocks, base, known)
+    equations = equations_without(runs, blocks, law, base, known)
     boxes = options.boxes or link_boxes(chain)
     used = np.sqrt(np.mean(np.concatenate(blocks)[:, :, count:] ** 2, axis=(0, 1)))
     return Equated(
@@ -230,8 +230,11 @@ def settled(
         options: how.
     """
     simple = FrictionLaw.plain(chain.dof, runs[0].drives.coupling)
-    plain = structure(chain, earth_or_none(options.compensates_gravity), simple)[0]
-    system = equated(chain, prior, runs, chosen_law(runs, plain), options)
+    gravity = earth_or_none(options.compensates_gravity)
+    plain = structure(chain, gravity, simple)[0]
+    law = chosen_law(runs, plain)
+    runs, law = best_travels(runs, law, structure(chain, gravity, law)[0])
+    system = equated(chain, prior, runs, law, options)
     found = system.estimation.solved()
     share = system.estimation.offset_share_of(found)
     estimation = replace(system.estimation, offset_share=share)
@@ -239,6 +242,7 @@ def settled(
     count = COUNT * len(chain.joints)
     runs = [run.loaded(found.parameters[:count]) for run in runs]
     law = chosen_law(runs, plain, load=True)
+    runs, law = best_travels(runs, law, structure(chain, gravity, law)[0])
     weight: float | None = None
     for _ in range(LOAD_ROUNDS):
         if not law.loaded.any():

@@ -22,6 +22,8 @@ SPEEDS = (0.02, 0.05, 0.1, 0.2, 0.4, 0.8)
 """Stribeck velocities that are tried [rad/s or m/s]."""
 TRAVELS = (0.002, 0.005, 0.01)
 """Travels after a reversal that are tried [rad or m]."""
+_BESIDE = (0.9, 1.0, 1.1)
+"""Shares of a travel that show what its change does."""
 
 
 @dataclass(frozen=True)
@@ -135,7 +137,7 @@ class DriveSignals:
         travels = np.zeros((0, qd.shape[1])) if travels is None else travels
         building = np.zeros((len(travels), *qd.shape))
         if slid is not None:
-            building = np.where(travels[:, None] > 0.0, _UNIT.presliding(qd, slid), 0.0)
+            building = _built_up(qd, slid, travels)
         one = np.ones_like(qd)
         signals = (plain.effort(qd), offset.effort(qd), one, rubbed)
         return cls(qdd, qd, *signals, fading, speeds, building, travels, coupling)
@@ -175,6 +177,31 @@ class DriveSignals:
         shares = np.eye(signal.shape[1]) if self.coupling is None else np.linalg.inv(self.coupling).T
         return np.asarray(signal[:, None, :] * shares)
 
+    def sliding(self, law: FrictionLaw, over: Callable[[Array], Array]) -> DriveSignals:
+        """The signals with the law's travels, and with those beside them.
+
+        Args:
+            law: of friction.
+            over: signals ``building`` (T, N, n) for travels (T, n).
+        """
+        travels = np.outer(_BESIDE, law.presliding_travel)
+        building = np.concatenate([self.building, over(travels)])
+        return replace(self, travels=np.vstack([self.travels, travels]), building=building)
+
+    def knows(self, travels: Array) -> bool:
+        """True if there are signals for the travels (n,) that are not zero."""
+        return bool(np.all((travels == 0.0) | np.any(self.travels == travels, axis=0)))
+
+    def travel_columns(self, law: FrictionLaw) -> Array:
+        """(N, n, m) change of the efforts by the logarithm of each of the law's travels.
+
+        It is that of a unit of friction that builds up, and needs the signals of `sliding`.
+        """
+        travels = law.presliding_travel
+        less, more = (_chosen(self.building, self.travels, share * travels) for share in _BESIDE[::2])
+        change = (more - less) / np.log(_BESIDE[2] / _BESIDE[0])
+        return self.placed(change)[:, :, travels > 0.0]
+
     def columns(self, law: FrictionLaw) -> Array:
         """(N, n, 8 n) with the drives' efforts = columns · parameters, in the order of DRIVE_COLUMNS."""
         fading = _chosen(self.fading, self.speeds, law.stribeck_velocity)
@@ -204,6 +231,15 @@ def slid_along(position: Array, travels: Array) -> Array:
     for row, travel in enumerate(np.diff(position, axis=0), start=1):
         result[:, row] = law.slid_after(result[:, row - 1], travel)
     return result
+
+
+def built_along(position: Array, velocity: Array, travels: Array) -> Array:
+    """(T, N, n) signals ``building`` along positions and velocities (N, n), for travels (T, n)."""
+    return _built_up(velocity, slid_along(position, travels), travels)
+
+
+def _built_up(velocity: Array, slid: Array, travels: Array) -> Array:
+    return np.asarray(np.where(travels[:, None] > 0.0, _UNIT.presliding(velocity, slid), 0.0))
 
 
 def motor_values(values: Array, coupling: Array) -> Array:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robot_dynamics.identification.base_parameters import RegroupedBase
-from robot_dynamics.identification.friction import SPEEDS, TRAVELS, FrictionLaw
+from robot_dynamics.identification.friction import DRIVE_COLUMNS, SPEEDS, TRAVELS, FrictionLaw
 from robot_dynamics.identification.least_squares import robust_fit
 from robot_dynamics.identification.runs import Run
 from robot_dynamics.spatial import Array
@@ -24,6 +24,12 @@ MOST_LOSS = 0.1
 """Largest loss of the parts that become worse, as a share of the others' gain."""
 LEAST_LOAD_GAIN, MOST_LOAD_LOSS = 0.02, 1.0 / 3.0
 """The same for friction that grows with the load, whose sign and size are checked besides."""
+LEAST_TRAVEL, MOST_TRAVEL = 0.0005, 0.05
+"""Limits of the travel after a reversal that fits best [rad or m]."""
+TRAVEL_ROUNDS = 6
+"""Most steps towards it."""
+_TRAVEL_STEP, _TRAVEL_FOUND = 0.5, 0.01
+"""Greatest step of the logarithm of a travel, and the step that ends the search."""
 
 
 def chosen_law(runs: Sequence[Run], base: RegroupedBase, load: bool = False) -> FrictionLaw:
@@ -50,6 +56,48 @@ def chosen_law(runs: Sequence[Run], base: RegroupedBase, load: bool = False) -> 
     speeds = np.array([0.0, *SPEEDS])[found.speeds]
     travels = np.array([0.0, *TRAVELS])[found.travels]
     return FrictionLaw(speeds, found.asymmetric, found.loaded, travels, runs[0].drives.coupling)
+
+
+def best_travels(runs: Sequence[Run], law: FrictionLaw, base: RegroupedBase) -> tuple[list[Run], FrictionLaw]:
+    """The law with the travels that fit best, and runs with their signals.
+
+    Travels begin at those of ``law`` and go by Gauss-Newton steps of their logarithms to the least residuals.
+    A travel that is only one of TRAVELS leaves an error at each reversal, where accelerations are greatest
+    and always point the new way: rotor inertias would take it.
+
+    Args:
+        runs: to learn from.
+        law: that was chosen.
+        base: combinations of parameters by this law.
+    """
+    sliding = np.flatnonzero(law.presliding_travel)
+    if not len(sliding):
+        return list(runs), law
+    columns, size = list(base.columns), base.grouping.shape[1]
+    first = size - (len(DRIVE_COLUMNS) - DRIVE_COLUMNS.index("presliding_friction")) * len(law.loaded)
+    places = [len(sliding) + columns.index(first + j) for j in sliding.tolist()]
+    effort = np.concatenate([run.effort for run in runs])
+    counted = np.concatenate([run.counted for run in runs])
+    least, best, travels = np.inf, (list(runs), law), law.presliding_travel.copy()
+    for _ in range(TRAVEL_ROUNDS):
+        tried = replace(law, presliding_travel=travels)
+        slid = [run.sliding(tried) for run in runs]
+        regressor = np.concatenate([run.regressor(tried) for run in slid])[:, :, columns]
+        fit = robust_fit(regressor, effort, counted)
+        misfit = float(np.sum(np.log(np.maximum(np.mean(fit.residual**2, axis=0), 1e-300))))
+        if not misfit < least:
+            break
+        least, best = misfit, (slid, tried)
+        change = np.concatenate([run.drives.travel_columns(tried) for run in slid])
+        values = robust_fit(np.concatenate([change, regressor], axis=2), effort, counted).values
+        # The change of a unit that builds up counts as often as there are units.
+        units = np.maximum(values[places], 1e-9 * np.abs(effort).max())
+        step = np.clip(values[: len(sliding)] / units, -_TRAVEL_STEP, _TRAVEL_STEP)
+        if np.all(np.abs(step) < _TRAVEL_FOUND):
+            break
+        travels = travels.copy()
+        travels[sliding] = np.clip(travels[sliding] * np.exp(step), LEAST_TRAVEL, MOST_TRAVEL)
+    return best
 
 
 @dataclass(frozen=True)

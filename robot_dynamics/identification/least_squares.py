@@ -58,14 +58,14 @@ def robust_equations(
         efforts: (N, n) a run.
         base: the combinations that are to be found.
         counts: (N, n) a run, which equations count; all where None.
-        nuisance: (N, n) a run, a column whose parameter is eliminated: it is estimated with the others, and
-            their deviations know it.
+        nuisance: (N, n, m) a run, columns whose parameters are eliminated: they are estimated with the
+            others, and the deviations of these know it.
         doubts: (N, n) a run, change of the efforts by one standard deviation of the joints' gains.
     """
     regressor, effort = np.concatenate(blocks), np.concatenate(efforts)
     samples, joints, size = regressor.shape
     taken = np.concatenate(counts) if counts else np.ones(effort.shape, dtype=bool)
-    extra = np.concatenate(nuisance)[:, :, None] if nuisance else np.zeros((samples, joints, 0))
+    extra = np.concatenate(nuisance) if nuisance else np.zeros((samples, joints, 0))
     reduced = np.concatenate([extra, regressor[:, :, list(base.columns)]], axis=2)
     fit = robust_fit(reduced, effort, taken)
     lengths = np.cumsum([len(run) for run in efforts])[:-1]

@@ -67,7 +67,7 @@ def identify_payload(
             [run.effort - run.loaded(bodies).regressor(law) @ prior for run in runs],
             own_base,
             [run.counted for run in runs],
-            [run.rate for run in runs],
+            [run.rate[:, :, None] for run in runs],
             [run.doubt for run in runs],
         )
         boxes = (ANYWHERE,) * len(tips)

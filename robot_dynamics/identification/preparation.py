@@ -17,6 +17,7 @@ from robot_dynamics.identification.friction import (
     TRAVELS,
     DriveSignals,
     FrictionLaw,
+    built_along,
     motor_values,
     slid_along,
 )
@@ -79,6 +80,14 @@ class _Segment:
             load, velocity = load @ coupling, motor_values(velocity, coupling)
         rubbed = np.abs(load) * direction(velocity)
         return self.motion.filter(rubbed)[self.motion.inner()]
+
+    def building_over(self, travels: Array) -> Array:
+        """(T, N, n) filtered signals of friction that builds up over travels (T, n)."""
+        position, velocity, coupling = self.motion.q, self.motion.qd, self.log.coupling
+        if coupling is not None:
+            position, velocity = (motor_values(part, coupling) for part in (position, velocity))
+        built = built_along(position, velocity, travels)
+        return np.array([self.motion.filter(part)[self.motion.inner()] for part in built])
 
     def times(self, step: int | None = None) -> Array:
         return self.motion.time[self.motion.inner(step)]
@@ -368,6 +377,7 @@ def _run(parts: Sequence[_Segment]) -> Run:
                 segment.moving()[inner],
                 motion.usable[inner],
                 segment.load,
+                segment.building_over,
                 segment.log.gain_deviation,
             )
         )

@@ -60,6 +60,7 @@ class Run:
         moving: (N, n) whether a joint is not at rest: what holds it there is no law's.
         usable: (N, n) whether the effort is not saturated.
         load_of: the signal ``drives.load`` (N, n) of links with given parameters (10 k,).
+        building_of: signals ``drives.building`` (T, N, n) over given travels (T, n).
         gain_deviation: (n,) relative standard deviations of the gains by which efforts were measured.
     """
 
@@ -73,6 +74,7 @@ class Run:
     moving: NDArray[np.bool_]
     usable: NDArray[np.bool_]
     load_of: Callable[[Array], Array]
+    building_of: Callable[[Array], Array]
     gain_deviation: Array
 
     @property
@@ -93,15 +95,28 @@ class Run:
             **values,
             drives=self.drives.part(chosen),
             load_of=lambda bodies: self.load_of(bodies)[chosen],
+            building_of=lambda travels: self.building_of(travels)[:, chosen],
         )
 
     def loaded(self, bodies: Array) -> Run:
         """The run with the loads of links with the parameters ``bodies`` (10 k,)."""
         return replace(self, drives=replace(self.drives, load=self.load_of(bodies)))
 
+    def sliding(self, law: FrictionLaw) -> Run:
+        """The run with the signals of the law's travels after a reversal, and of travels beside them."""
+        return replace(self, drives=self.drives.sliding(law, self.building_of))
+
+    def nuisance(self, law: FrictionLaw) -> Array:
+        """(N, n, m) columns of what is not exactly known beside the parameters: the delay, and travels.
+
+        They need the signals of `sliding`.
+        """
+        return np.concatenate([self.rate[:, :, None], self.drives.travel_columns(law)], axis=2)
+
     def predicted(self, parameters: Array, law: FrictionLaw) -> Array:
         """(N, n) efforts by parameters and a law of friction."""
         run = self.loaded(parameters[: self.links.shape[2]]) if law.loaded.any() else self
+        run = run if run.drives.knows(law.presliding_travel) else run.sliding(law)
         return np.asarray(run.regressor(law) @ parameters)
 
     @classmethod
@@ -117,6 +132,7 @@ class Run:
             **values,
             drives=DriveSignals.joined([run.drives for run in runs]),
             load_of=lambda bodies: np.concatenate([run.load_of(bodies) for run in runs]),
+            building_of=lambda travels: np.concatenate([run.building_of(travels) for run in runs], axis=1),
         )
 
     def regressor(self, law: FrictionLaw) -> Array:

@@ -85,6 +85,7 @@ def static_run(log: Log, chain: KinematicChain, options: Options) -> Run:
         np.ones(effort.shape, dtype=bool),  # what is left of friction is scatter
         usable,
         lambda bodies: np.zeros((len(poses), chain.dof)),
+        lambda travels: np.zeros((len(travels), len(poses), chain.dof)),
         log.gain_deviation,
     )
 
