@@ -105,10 +105,11 @@ soak: $(VENV)/development.stamp
 	PYTHONPATH=test/harness $(BIN)/python test/drills/soak.py $(SOAK)
 
 # A search or a measurement that takes minutes to hours: make sweep NAME=transports SWEEP="--seconds 600"
+# One thread of linear algebra: several wait actively for each other, which takes most of the time on a busy computer.
 sweep: $(VENV)/development.stamp
 	@[ -f test/sweeps/$(NAME).py ] || { echo "make sweep NAME=... SWEEP=\"options\", with NAME one of:"; \
 	  grep -l "^if __name__" test/sweeps/*.py | sed 's/.*\//  /; s/\.py$$//'; exit 2; }
-	PYTHONPATH=test/harness:test/drills $(BIN)/python test/sweeps/$(NAME).py $(SWEEP)
+	OPENBLAS_NUM_THREADS=1 PYTHONPATH=test/harness:test/drills $(BIN)/python test/sweeps/$(NAME).py $(SWEEP)
 
 $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || \

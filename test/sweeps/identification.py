@@ -235,11 +235,15 @@ def tally(rows: list[dict]) -> tuple[list[str], bool]:
     done = [row for row in rows if "refused" not in row]
     far, base = sum(row["far"] for row in done), sum(row["base"] for row in done)
     unsaid = [row for row in done if row["error"] > GOOD and not row["announced"] > GOOD]
+    scores = np.abs(np.concatenate([row["scores"] for row in done])) if done else np.full(1, np.nan)
+    middle, size = np.median(scores), np.sqrt(np.mean(scores**2))
     negative = sum(row["negative"] for row in done)
     outside = sum(row["outside"] for row in done)
     lines = [
         f"{len(rows)} robots, {len(rows) - len(done)} refused",
         f"base parameters outside {FAR:g} deviations: {far} of {base}, at most {MOST_FAR * base:.1f}",
+        f"errors in units of their deviations: median {middle:.2f}, root mean square {size:.2f}"
+        " (normal distribution: 0.67 and 1)",
         f"more than {100 * GOOD:g} % off: {sum(row['error'] > GOOD for row in done)},"
         f" not announced: {len(unsaid)}",
         f"announced as more than {100 * GOOD:g} % off: {sum(row['announced'] > GOOD for row in done)}",
