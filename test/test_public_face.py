@@ -104,3 +104,24 @@ def test_a_table_shows_itself_in_a_notebook():
     table = rd.dh_parameters(rd.load_urdf(resource("urdf/puma560.urdf")))
     html = table._repr_html_()
     assert html.count("<tr") >= 1 + len(table.rows) and "joint6" in html
+
+
+@pytest.mark.parametrize(
+    ("called", "text"),
+    [
+        (lambda arm: rd.load_urdf(5), "a robot description must be a path"),
+        (lambda arm: rd.load_urdf(arm, tip=5), "tip is 5; it must be the name of a link"),
+        (lambda arm: rd.load_urdf(arm, root=5), "root is 5; it must be the name of a link"),
+        (lambda arm: rd.load_urdf(arm, tips=["link6", 3]), "tips has 3; it must be the name of a link"),
+        (lambda arm: rd.load_urdf(arm, locked_joints=5), "locked_joints is 5; it must map joints"),
+        (lambda arm: rd.compile_dynamics(5), "chain is 5; it must be a KinematicChain"),
+        (lambda arm: rd.dh_parameters(5), "chain is 5; it must be a KinematicChain"),
+        (lambda arm: rd.retime(5, 5), "model is 5; it must be a KinematicChain, CompiledDynamics"),
+        (lambda arm: rd.load_stewart(5), "a machine is a path"),
+        (lambda arm: rd.ArmController(5, rd.ArmParameters()), "chain is 5; it must be a KinematicChain"),
+    ],
+)
+def test_arguments_of_a_wrong_type_raise_both_errors(called, text):
+    with pytest.raises(TypeError, match=text) as raised:
+        called(resource("urdf/puma560.urdf"))
+    assert isinstance(raised.value, rd.RobotDynamicsError)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from robot_dynamics.errors import ModelError, quoted, readable
+from robot_dynamics.errors import ModelError, WrongTypeError, quoted, readable
 from robot_dynamics.inputs.arrays import listed, real_number
 from robot_dynamics.inputs.records import MOST_ENTRIES
 from robot_dynamics.model.chain import AttachedFrame, ChainJoint, JointKind, KinematicChain, Tip
@@ -52,9 +52,9 @@ def build_chain(
     """
     for argument, name in (("root", root), ("tip", tip)):
         if name is not None and not isinstance(name, str):
-            raise ModelError(f"{argument} is {quoted(name)}; it must be the name of a link")
+            raise WrongTypeError(f"{argument} is {quoted(name)}; it must be the name of a link")
     if locked_joints is not None and not isinstance(locked_joints, Mapping):
-        raise ModelError(f"locked_joints is {quoted(locked_joints)}; it must map joints to positions")
+        raise WrongTypeError(f"locked_joints is {quoted(locked_joints)}; it must map joints to positions")
     if tip is not None and tips is not None:
         raise ModelError(f"tip is {quoted(tip)} and tips is {quoted(tips)}; give one of them")
     named = tips if tip is None else [tip]
@@ -221,7 +221,7 @@ class _Builder:
         names = [tips] if isinstance(tips, str) else listed("tips", tips, ModelError, MOST_ENTRIES)
         for name in names:
             if not isinstance(name, str):
-                raise ModelError(f"tips has {quoted(name)}; it must be the name of a link")
+                raise WrongTypeError(f"tips has {quoted(name)}; it must be the name of a link")
         if not names:
             raise ModelError("tips is empty; name links, or give 'all'")
         twice = [name for name in names if names.count(name) > 1]

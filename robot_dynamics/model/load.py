@@ -48,6 +48,7 @@ def load_urdf(
     Raises:
         ModelError: the description cannot be used, or no such chain is in it; the message names the link or
             joint.
+        WrongTypeError: an argument of another type.
     """
     root, tip = (name if plain_text(name) is None else plain_text(name) for name in (root, tip))
     chain = build_chain(parse_urdf(source), root, tip, locked_joints, tips, measured_joints)

@@ -12,7 +12,7 @@ from typing import Any, TypeGuard
 
 import numpy as np
 
-from robot_dynamics.errors import ModelError, StewartModelWarning, quoted
+from robot_dynamics.errors import ModelError, StewartModelWarning, WrongTypeError, quoted
 from robot_dynamics.inputs.arrays import listed, plain_text
 from robot_dynamics.inputs.documents import parse_yaml, read_yaml
 from robot_dynamics.model.chain import RigidBody
@@ -59,6 +59,7 @@ def load_machine(source: str | Path | Mapping[str, Any]) -> Machine:
     Raises:
         ModelError: the description cannot be read, or a parameter is missing, unknown, not finite, of a
             wrong shape or not physical; the message names the field.
+        WrongTypeError: ``source`` is neither a path nor a description.
     """
     source = plain_text(source) or source
     try:
@@ -128,7 +129,7 @@ def _document(source: str | Path | Mapping[str, Any]) -> Mapping[str, Any]:
         return read_yaml(
             source, "machine file", lambda reason: ModelError(f"the machine cannot be read: {reason}")
         )
-    raise ModelError(
+    raise WrongTypeError(
         f"a machine is a path, YAML text of more than one line, or a mapping, not {type(source).__name__}"
     )
 

@@ -15,7 +15,7 @@ from robot_dynamics.control.retiming.library import ffi
 from robot_dynamics.control.retiming.limits import Coordinates
 from robot_dynamics.dynamics.compiled import CompiledDynamics, compile_dynamics
 from robot_dynamics.dynamics.friction import DriveFriction
-from robot_dynamics.errors import ParameterError, RobotDynamicsError, quoted
+from robot_dynamics.errors import ParameterError, RobotDynamicsError, WrongTypeError, quoted
 from robot_dynamics.inputs.arrays import real_array
 from robot_dynamics.model.chain import KinematicChain
 from robot_dynamics.native.library import NativeKernel
@@ -74,7 +74,7 @@ class DrivenModel:
                     " compile them with friction=False"
                 )
             return DrivenModel(known, links_of, model.drives.rotor_inertia, *_parts(model.drives.friction))
-        raise ParameterError(
+        raise WrongTypeError(
             f"model is {quoted(model)}; it must be a KinematicChain, CompiledDynamics or ActuatedArm"
         )
 

@@ -164,6 +164,7 @@ def retime(
         TrajectoryError: no such motion; names the joint, the place and the effort, or what is wrong with the
             path.
         ParameterError: a limit that is not positive, or another argument that is wrong.
+        WrongTypeError: a model of another type.
     """
     driven = model if isinstance(model, DrivenModel) else DrivenModel.of(model)
     chain = driven.chain
