@@ -216,16 +216,17 @@ def unreadable(path: Path) -> str:
     return ""
 
 
-def advice(packages: Iterable[str], count: int) -> str:
+def advice(packages: Iterable[str], count: int, drawn: bool) -> str:
     """One line: how many meshes are missing, what is drawn instead, and how to get them.
 
     Args:
         packages: that have them; empty texts where nobody knows.
         count: of the missing meshes.
+        drawn: whether others take their place.
     """
     names = sorted({package for package in packages if package})
     missing = "1 mesh is" if count == 1 else f"{count} meshes are"
-    line = f"{missing} not on this machine, simple shapes are drawn instead"
+    line = f"{missing} not on this machine{', simple shapes are drawn instead' if drawn else ''}"
     if not names:
         return f"{line}; put the files where the description says"
     installs = " ".join(f"ros-$ROS_DISTRO-{name.replace('_', '-').lower()}" for name in names)

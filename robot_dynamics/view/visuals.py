@@ -179,7 +179,10 @@ class _VisualReader:
                     break
             if reason:
                 faults[name] = reason
-        missing = advice(map(package_of, self._missing), len(set(self._missing))) if self._missing else ""
+        missing = ""
+        if self._missing:
+            packages, count = map(package_of, self._missing), len(set(self._missing))
+            missing = advice(packages, count, drawn="visual" in self._kinds)
         return Visuals(tuple(shapes), tuple(self._skipped), faults, missing)
 
     def _shapes(

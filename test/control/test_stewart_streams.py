@@ -336,6 +336,16 @@ def test_check_predicts_what_the_limits_leave_of_a_stream(tmp_path, capsys):
     assert predicted > 5.0
 
 
+def test_a_recorded_stream_that_begins_out_of_reach_is_refused_with_both_places(tmp_path, capsys):
+    file = tmp_path / "motion.csv"
+    rows = "\n".join(f"{t},0,0,9,0,0,0" for t in (0.0, 1.0))
+    file.write_text(f"time,surge,sway,heave,roll,pitch,yaw\n{rows}\n", encoding="utf-8")
+    machine = resource("config/stewart_demo.yaml")
+    assert main(["stewart", "check", str(machine), str(file), "--as-streamed"]) == 1
+    said = capsys.readouterr().err
+    assert "(0.000, 0.000, 9.550) m in the base frame, where home is (0.000, 0.000, 0.550) m" in said
+
+
 @pytest.mark.long
 def test_a_stream_that_ends_towards_an_end_stop_keeps_its_distance():
     """A find of the sweep ``operators``: each step began its stop anew, and a leg came to its end stop."""

@@ -49,6 +49,18 @@ def test_slopes_of_the_information_are_its_differences(puma):
     assert np.sum(slopes * way) == pytest.approx(change, rel=1e-6)
 
 
+def test_links_without_their_meshes_share_one_line(puma):
+    pytest.importorskip("mujoco", reason="mujoco is not installed")
+    from robot_dynamics.identification.excitation.clearance import Clearance
+
+    mesh = '<collision><geometry><mesh filename="package://arms/a.stl"/></geometry></collision>'
+    text = re.sub(r"<collision>.*?</collision>", mesh, resource("urdf/puma560.urdf").read_text(), flags=re.S)
+    (line,) = Clearance(text, puma, Bounds.of(puma, {})).pairs.skipped
+    assert re.fullmatch(
+        r"base_link, .*, link6: 1 mesh is not on this machine; install ros-\$ROS_DISTRO-arms, .*", line
+    )
+
+
 def test_distances_are_those_of_coal(puma):
     """Pinocchio reads the collision shapes by itself, and coal has its own geometry."""
     pytest.importorskip("mujoco", reason="mujoco is not installed")

@@ -13,7 +13,7 @@ from robot_dynamics.control.stewart.parameters import StewartParameters
 from robot_dynamics.control.stewart.recorded import RecordedMotion
 from robot_dynamics.control.stewart.reference_governor import GovernedReference, PoseTarget
 from robot_dynamics.control.stewart.stream import PoseSample
-from robot_dynamics.errors import ParameterError
+from robot_dynamics.errors import ParameterError, short
 from robot_dynamics.spatial import Array
 from robot_dynamics.stewart import StewartPlatform
 from robot_dynamics.stewart.orientation import rotation_vector
@@ -73,7 +73,13 @@ def as_streamed(
     first = _pose(motion, begin)
     modes, intake = control.modes, control.intake
     if not modes.reachable(first.position, first.rotation):
-        raise ParameterError("the first pose is out of reach: poses are absolute, not from home")
+        place, home = (
+            ", ".join(short(x) for x in v.tolist())
+            for v in (first.position, control.machine_description.home_position)
+        )
+        raise ParameterError(
+            f"the first pose is out of reach: ({place}) m in the base frame, where home is ({home}) m"
+        )
     start = GovernedReference(0.0, first.position, first.rotation, rest, rest)
     governed = modes.stream(0.0, start, intake.filter)
     governor, goal = governed.governor, governed.goal

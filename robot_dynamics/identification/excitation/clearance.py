@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from robot_dynamics.errors import RobotDynamicsError
+from robot_dynamics.errors import RobotDynamicsError, shown
 from robot_dynamics.extras import lacking
 from robot_dynamics.identification.excitation.bodies import GROUND, carriers, link_poses, slope
 from robot_dynamics.identification.excitation.bounds import Bounds
 from robot_dynamics.model.chain import KinematicChain
 from robot_dynamics.spatial import Array
-from robot_dynamics.view.mesh_files import read_mesh
+from robot_dynamics.view.mesh_files import MISSING, read_mesh
 from robot_dynamics.view.visuals import Box, Cylinder, MeshFile, Sphere, Visual, read_visuals
 
 _FLOOR_SIZE = 50.0
@@ -44,7 +44,7 @@ class Pairs:
         pairs: indices of two shapes each.
         shares: of the clearance that each pair keeps: neighbours are built closer than others should come.
         touching: links that touch whatever the arm does, and are left out.
-        skipped: shapes that cannot be read, and why.
+        skipped: shapes that cannot be read, and why; links whose meshes are missing share one line.
     """
 
     pairs: tuple[tuple[int, int], ...]
@@ -89,7 +89,10 @@ class Clearance:
         places = carriers(source, chain, locked or {})
         spec = self._mujoco.MjSpec()
         found: list[tuple[int, str, Array, float]] = []
-        skipped = [f"link {link!r}: {why}" for link, why in visuals.faults.items()]
+        missing = [link for link, why in visuals.faults.items() if MISSING in why]
+        skipped = [f"link {link!r}: {why}" for link, why in visuals.faults.items() if link not in missing]
+        if missing:
+            skipped.append(f"{shown(*missing)}: {visuals.missing}")
         for visual in visuals.shapes:
             radius, middle = _add(spec, self._mujoco, visual)
             body, place = places[visual.link]
