@@ -44,7 +44,7 @@ from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.simulation.arm import BRAKE
 from robot_dynamics.stewart.orientation import rotation_from_vector
 
-MARGIN, WEAK, SAGGING, SLACK, EXCUSED = 1.05, 1.15, 1.4, 0.04, 0.5
+MARGIN, WEAK, SAGGING, SLACK, EXCUSED, FREED = 1.05, 1.15, 1.4, 0.04, 0.5, 0.02
 SETTLED, STEP, SAGS = 0.3, 0.1, 1.0
 SLUGGISH, DELAYED, SOFT = 0.02, 0.005, 20.0
 SETTLING, STILL = 2.0, 0.04
@@ -375,6 +375,8 @@ class ArmOperator(RuleBasedStateMachine):
         self.room = self.room + 0.05  # the estimate of a load goes back
         if np.isfinite(self.resting_by):  # what has pressed against the obstacle comes back
             self._stops(self.stops)
+            # A light joint that a stop holds with raised gains is fast for some states.
+            self.excused = max(self.excused, self.rig.time + FREED)
         if self.wrong == "payload":  # it falls until it is known
             self.excused = max(self.excused, self.rig.time + EXCUSED)
 
