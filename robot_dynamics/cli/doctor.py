@@ -6,6 +6,7 @@ import argparse
 import importlib
 import os
 import resource
+import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
@@ -15,16 +16,18 @@ from pathlib import Path
 
 import robot_dynamics
 from robot_dynamics.cli.chain_source import add_chain_arguments, chain_of
-from robot_dynamics.cli.needs import need
 from robot_dynamics.errors import RobotDynamicsError
-from robot_dynamics.extras import EXTRAS, install_command
+from robot_dynamics.extras import EXTRAS, install_command, lacking
 from robot_dynamics.native.compiler import find_compiler
 from robot_dynamics.native.fast_call import load_fast_calls
+from robot_dynamics.resources import environment_of_programs
 
 MODULES = {**EXTRAS, "xacro": "view", "collada": "view"}
 """Optional modules and the extra that brings each; rclpy has a check of its own."""
 SYS_NICE = 23
 """Bit of CAP_SYS_NICE in a process' capabilities."""
+MIDDLEWARE = "RMW_IMPLEMENTATION"
+"""Variable that chooses the middleware of ROS 2."""
 OK, NOTE, FAULT = "ok", "note", "FAULT"
 Line = tuple[str, str]
 """State and text."""
@@ -87,17 +90,42 @@ def _core() -> Line:
 
 def _ros() -> Line:
     try:
-        need("a node", "rclpy")
+        middleware = _middleware()
     except RobotDynamicsError as error:
-        return NOTE, str(error)
-    rclpy = importlib.import_module("rclpy")
+        return FAULT if os.environ.get(MIDDLEWARE) else NOTE, str(error)
     names = {"ROS_DISTRO": "from PyPI", "ROS_DOMAIN_ID": "0"}
     distribution, domain = (os.environ.get(name, default) for name, default in names.items())
-    return OK, f"{distribution}, {rclpy.get_rmw_implementation_identifier()}, domain {domain}"
+    return OK, f"{distribution}, {middleware}, domain {domain}"
+
+
+@cache
+def _middleware() -> str:
+    """Middleware that rclpy loads, looked at by another process: rcl ends one that asks for a missing one.
+
+    Raises:
+        RobotDynamicsError: rclpy does not load.
+    """
+    program = "import rclpy; print(rclpy.get_rmw_implementation_identifier())"
+    tried = subprocess.run(
+        [sys.executable, "-c", program], env=environment_of_programs(), capture_output=True, text=True
+    )
+    if tried.returncode == 0:
+        return tried.stdout.split()[-1]
+    reason = (tried.stderr.strip().splitlines() or [f"exit code {tried.returncode}"])[-1]
+    wanted = os.environ.get(MIDDLEWARE)
+    if not wanted:
+        raise RobotDynamicsError(lacking("a node needs", "rclpy", reason=reason))
+    package = f"ros-$ROS_DISTRO-{wanted.replace('_', '-')}"
+    raise RobotDynamicsError(
+        f"rclpy does not load with {MIDDLEWARE}={wanted}: unset that variable, or install {package}"
+        f" ({reason})"
+    )
 
 
 def _thread() -> Line:
-    if find_spec("rclpy") is None:
+    try:
+        _middleware()
+    except RobotDynamicsError:
         return NOTE, "needs ROS 2"
     try:
         importlib.import_module("rclpy")  # the thread is compiled for the rcl that it loads

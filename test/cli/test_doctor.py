@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import resource
-import sys
 
 import pytest
 
@@ -51,6 +50,25 @@ def test_a_missing_compiler_is_a_fault_with_its_remedy(capsys, monkeypatch):
     assert code == 1 and state == "FAULT" and "'no_such_compiler'" in text
 
 
+@pytest.fixture
+def another_middleware():
+    """What rclpy loads is looked at anew in the test, and after it."""
+    doctor._middleware.cache_clear()
+    yield
+    doctor._middleware.cache_clear()
+
+
+def test_a_missing_middleware_is_a_fault_with_its_remedy(capsys, monkeypatch, another_middleware):
+    """rcl ends the process that loads it."""
+    pytest.importorskip("rclpy", reason="rclpy is not installed")
+    monkeypatch.setenv("RMW_IMPLEMENTATION", "rmw_of_nobody_cpp")
+    code, found = lines(capsys)
+    ((state, text),) = found["ROS 2"]
+    assert code == 1 and state == "FAULT"
+    assert "unset that variable, or install ros-$ROS_DISTRO-rmw-of-nobody-cpp" in text
+    assert found["control thread"] == [("note", "needs ROS 2")] and found["optional"]
+
+
 @pytest.mark.parametrize("module", ["mujoco", "viser", "xacro", "cvxpy"])
 def test_a_missing_package_is_a_note_with_the_command_that_installs_it(module, capsys, monkeypatch):
     monkeypatch.setattr(doctor, "find_spec", lambda name: None if name == module else object())
@@ -59,10 +77,16 @@ def test_a_missing_package_is_a_note_with_the_command_that_installs_it(module, c
     assert text == f"{extra}: without {module}; install with {install_command(extra)}"
 
 
-def test_without_ros_the_library_works_and_the_line_says_how_to_get_ros(monkeypatch):
-    monkeypatch.setitem(sys.modules, "rclpy", None)
-    state, text = doctor._ros()
-    assert state == "note" and install_command("ros") in text
+def test_without_ros_the_library_works_and_the_line_says_how_to_get_ros(
+    capsys, tmp_path, monkeypatch, another_middleware
+):
+    (tmp_path / "rclpy.py").write_text("raise ImportError('no library of rcl')")
+    monkeypatch.syspath_prepend(tmp_path)
+    code, found = lines(capsys)
+    ((state, text),) = found["ROS 2"]
+    assert code == 0 and state == "note"
+    assert "no library of rcl" in text and install_command("ros") in text
+    assert found["control thread"] == [("note", "needs ROS 2")]
 
 
 @pytest.mark.parametrize(
