@@ -24,6 +24,7 @@ from robot_dynamics.stewart.motion_table import (
     TURNS,
     MotionTable,
     MotionUnits,
+    looks_like_millimetres,
     looks_like_offsets,
     parse_motion,
     read_motion,
@@ -141,7 +142,13 @@ def motion_table(
     if machine is None and table.from_home:
         raise ParameterError("the motion is given from home: name the machine's file with --machine")
     if machine is not None:
-        if looks_like_offsets(table, machine):
+        if looks_like_millimetres(table, machine):
+            farthest = float(np.linalg.norm(table.position, axis=1).max())
+            streams.note(
+                f"robot_dynamics: note: the motion goes {farthest:.3g} m far: are its positions in"
+                " millimetres? Then add --millimetres"
+            )
+        elif looks_like_offsets(table, machine):
             home = ", ".join(f"{value:g}" for value in machine.home_position)
             streams.note(
                 "robot_dynamics: note: the motion begins far from home, which is at"

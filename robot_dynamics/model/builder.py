@@ -17,6 +17,9 @@ from robot_dynamics.model.urdf.tree import Joint, JointType, RobotTree
 from robot_dynamics.model.urdf.validation import LARGEST, check_moving_body
 from robot_dynamics.spatial import Array, pose, rotation_about
 
+VAST = 100.0
+"""Distance between two joints beyond which the description asks for its unit [m]."""
+
 
 @dataclass(frozen=True)
 class _Coupling:
@@ -360,6 +363,13 @@ class _Builder:
         found = [str(f) for f in self._tree.findings if (f.kind, f.name) in self._concerned]
         found.extend(self._zero_limits(joints))
         found.extend(self._led_by_locked())
+        lengths = {joint.name: float(np.linalg.norm(joint.origin[:3, 3])) for joint in joints}
+        if max(lengths.values(), default=0.0) > VAST:
+            name = max(lengths, key=lengths.__getitem__)
+            found.append(
+                f"joint {name!r} is {lengths[name]:.3g} m from the joint before: was the description meant in"
+                " millimetres?"
+            )
         if self._bodiless:
             found.append(f"links without <inertial>, taken as massless: {', '.join(self._bodiless)}")
         if self._massless:

@@ -52,6 +52,8 @@ QUANTA = (1e-2, 1e-3, 1e-4)
 """Steps to which recorded positions may be rounded [m]."""
 BEYOND_ROUNDING = 5.0
 """Factor on the acceleration of rounding beyond which the motion itself jumps."""
+BEYOND_SIZE = 5.0
+"""Distance beyond which poses are taken for millimetres, in sizes of the machine."""
 LOUD = 0.5
 """Acceleration by rounding that is worth a hint [m/s²]."""
 FILTER_ORDER = 4
@@ -322,6 +324,12 @@ def _signed(unit: Array) -> Array:
     turned = np.sign((unit[1:] * unit[:-1]).sum(axis=1))
     signs = np.concatenate([[1.0], np.cumprod(np.where(turned < 0.0, -1.0, 1.0))])
     return np.asarray(unit * signs[:, None])
+
+
+def looks_like_millimetres(table: MotionTable, machine: Machine) -> bool:
+    """True where poses are many times the machine's size away: probably they are in millimetres."""
+    size = np.linalg.norm(machine.home_position) + np.linalg.norm(machine.base_points, axis=1).max()
+    return bool(np.linalg.norm(table.position, axis=1).max() > BEYOND_SIZE * size)
 
 
 def looks_like_offsets(table: MotionTable, machine: Machine) -> bool:

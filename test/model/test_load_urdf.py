@@ -275,6 +275,12 @@ def test_missing_inertial_warns_by_name():
         assert load_urdf(frame).warnings == ()
 
 
+def test_joints_hundreds_of_metres_apart_ask_whether_millimetres_were_meant():
+    description = two_joint_arm(link("hand"), joint("wrist", "fore", "hand", xyz="0 0 425"))
+    with pytest.warns(ModelWarning, match="'wrist' is 425 m from the joint before: .* in millimetres"):
+        load_urdf(description)
+
+
 def test_fixed_and_locked_links_are_frames_of_the_chain():
     description = two_joint_arm(
         link("plate"), joint("bolt", "upper", "plate", "fixed", xyz="0 0.1 0"),

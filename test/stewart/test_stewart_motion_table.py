@@ -7,7 +7,13 @@ from motion_base import motion_base
 from robot_dynamics.cli.main import main
 from robot_dynamics.control.stewart.recorded import RecordedMotion
 from robot_dynamics.errors import ParameterError, StateError, TrajectoryError
-from robot_dynamics.stewart.motion_table import MotionTable, MotionUnits, looks_like_offsets, parse_motion
+from robot_dynamics.stewart.motion_table import (
+    MotionTable,
+    MotionUnits,
+    looks_like_millimetres,
+    looks_like_offsets,
+    parse_motion,
+)
 from robot_dynamics.stewart.orientation import (
     quaternion_from_rotation,
     rotation_from_quaternion,
@@ -92,6 +98,20 @@ def test_offsets_from_home_are_placed_at_home():
     assert looks_like_offsets(table("0,0,0,0.01,0,0,0,1"), machine)
     assert not looks_like_offsets(read, machine)
     assert not looks_like_offsets(placed, machine)
+
+
+@pytest.mark.parametrize(
+    ("row", "header", "asked"),
+    [
+        ("0,0,0,550,0,0,0", "time,x,y,z,roll,pitch,yaw", True),
+        ("0,0,0,0.55,0,0,0", "time,x,y,z,roll,pitch,yaw", False),
+        ("0,0,0,550,0,0,0", "time,x_mm,y_mm,z_mm,roll,pitch,yaw", False),
+        ("0,30,0,0,0,0,0", "time,surge,sway,heave,roll,pitch,yaw", True),
+        ("0,1,0,0,0,0,0", "time,surge,sway,heave,roll,pitch,yaw", False),
+    ],
+)
+def test_positions_far_beyond_the_machine_are_taken_for_millimetres(row, header, asked):
+    assert looks_like_millimetres(table(row, header=header), motion_base().machine) is asked
 
 
 def test_rounded_and_jumping_motions_get_a_hint_and_a_filter_restores_them():
