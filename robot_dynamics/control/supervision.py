@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from robot_dynamics.control.core.library import array_at, doubles, ffi
+from robot_dynamics.control.core.library import doubles, ffi
 from robot_dynamics.control.core.sources import enumerators
 from robot_dynamics.parameters import parameter, validate
 from robot_dynamics.spatial import Array
@@ -107,6 +107,14 @@ class Rule:
         shown = self.thresholds[:1] if same else self.thresholds
         return ", ".join("off" if not np.isfinite(value) else f"{value:.3g}" for value in shown)
 
+    @property
+    def words(self) -> str:
+        """Its line in the table of the log."""
+        return (
+            f"{self.number} {self.name}: threshold {self.threshold}; duration {self.duration:g} s;"
+            f" release {self.release:g}; {self.reaction}; reset by {self.reset}"
+        )
+
 
 @dataclass(frozen=True)
 class SupervisionParameters:
@@ -204,44 +212,13 @@ def rules_of(library: Any, settings: Any, joints: int, largest: Any) -> list[Rul
         joints: n, of the robot.
         largest: largest value of each rule so far, as a share of its threshold.
     """
-    given, off = settings.rules, np.full(joints, np.inf)
-    following, fast = array_at(given.following, joints), array_at(given.speed, joints)
-    swing = given.oscillation * array_at(settings.velocity_limits, joints)
-    periods = np.zeros(joints)
-    library.rd_longest_periods(settings, joints, doubles(periods))
-    thresholds = {
-        "following_error": following,
-        "pose_error": np.array(list(given.pose)),
-        "overspeed": fast,
-        "oscillation": swing if given.oscillation > 0.0 else off,
-        "start_speed": given.start_speed * array_at(settings.velocity_limits, joints)
-        if given.start_speed > 0.0
-        else off,
-        "start_displacement": given.start_displacement * following if given.start_displacement > 0.0 else off,
-        "repeated_faults": np.array([2.0]),
-        "dispute": np.array([0.7]),
-        "start_load": array_at(settings.limits, joints) if given.start_speed > 0.0 else off,
-        **(
-            {"start_effort": array_at(given.start_effort, joints) if given.start_speed > 0.0 else off}
-            if given.start_effort
-            else {}
-        ),
-        "slow_states": periods,
-        **({"contact": _largest_floors(settings, joints)} if given.contact else {}),
-    }
-    found = []
+    found, out = [], np.zeros(max(joints, 2))
     for number, (name, quantity) in enumerate(RULES.items()):
-        info = library.rd_rule_table(number)
-        if not info or name not in thresholds or (name == "pose_error" and not given.pose[0]):
+        count = library.rd_rule_thresholds(settings, joints, number, doubles(out))
+        if not count:
             continue
+        info = library.rd_rule_table(number)
         reaction, reset = (ffi().string(text).decode() for text in (info.reaction, info.reset))
-        values = tuple(float(value) for value in thresholds[name])
-        duration, release, most = info.duration, info.release, float(largest[number])
-        found.append(Rule(number, name, quantity, values, duration, release, reaction, reset, most))
+        values, most = tuple(out[:count].tolist()), float(largest[number])
+        found.append(Rule(number, name, quantity, values, info.duration, info.release, reaction, reset, most))
     return found
-
-
-def _largest_floors(settings: Any, joints: int) -> Array:
-    """(n,) largest threshold of the external efforts at any speed."""
-    points = max(1, settings.contact_points)
-    return np.asarray(array_at(settings.contact_floor, points * joints).reshape(points, joints).max(axis=0))

@@ -45,6 +45,7 @@ from robot_dynamics.ros.control.records import CALM, WATCHED, Cycles
 from robot_dynamics.ros.control.remembered_stops import RememberedStops
 from robot_dynamics.ros.control.retime_topic import RetimeTopic
 from robot_dynamics.ros.control.stop_services import StopServices
+from robot_dynamics.ros.control.supervision_report import log_change
 from robot_dynamics.ros.control.target_pose_topic import TargetPoseTopic
 from robot_dynamics.ros.control.tracking import JointReferencePublisher, TrackingErrors
 from robot_dynamics.ros.control.trajectory_topic import TrajectoryTopic
@@ -279,10 +280,9 @@ class ComputedTorqueController(LifecycleNode):
             ) from None
 
     def _on_parameters(self, accepted: ArmParameters) -> None:
-        before, self._control_parameters = self._control_parameters.mode, accepted
+        log_change(self, self._control_parameters, accepted)
+        self._control_parameters = accepted
         self._loader.law = self._needs_programs(accepted)
-        if accepted.mode != before:
-            self.get_logger().info(f"mode {before} -> {accepted.mode}")
         if self._barely_stable:
             self.get_logger().warning(self._barely_stable)
             self._barely_stable = ""

@@ -30,6 +30,7 @@ from robot_dynamics.ros.control.records import CALM, WATCHED, Cycles
 from robot_dynamics.ros.control.remembered_stops import RememberedStops
 from robot_dynamics.ros.control.stewart_reports import StewartReports
 from robot_dynamics.ros.control.stream_report import StreamReport
+from robot_dynamics.ros.control.supervision_report import log_change
 from robot_dynamics.ros.control.trajectory_topic import TrajectoryTopic
 from robot_dynamics.ros.models.live_memory import LiveMemory
 from robot_dynamics.ros.models.machines import load_machine
@@ -176,6 +177,7 @@ class StewartPlatformNode(LifecycleNode):
             self._loop.controller.check_payload(candidate.payload)
 
     def _on_parameters(self, accepted: StewartParameters) -> None:
+        log_change(self, self._control_parameters, accepted)
         self._control_parameters = accepted
         if self._loop.controller is not None:
             self._loop.controller.parameters = accepted

@@ -74,7 +74,12 @@ def test_a_protective_stop_of_an_arm_outlasts_activation_kill_and_respawn_until_
 def test_a_protective_stop_is_told_and_lasts_until_it_is_reset():
     with controller(max_following_error=[0.01], start_motion=-1.0) as node, peer_with(node) as peer:
         node.wait_for_output("parameter 'start_motion' is -1: its rule of supervision is off")
-        node.wait_for_output("supervision, enforce: following_error 0.01; overspeed")
+        node.wait_for_output(
+            r"rule 1 following_error: threshold 0.01; duration 0.02 s; release 0.8; protective stop where the"
+            r" joint is; reset by ~/reset_fault"
+        )
+        assert peer.set_parameter(NODE, "oscillation", -1.0).successful
+        node.wait_for_output("parameter 'oscillation' is -1: its rule of supervision is off")
         report, robot, seen = Report(peer), Robot(peer), []
         peer.node.create_subscription(DiagnosticArray, f"/{NODE}/supervision", seen.append, qos.DIAGNOSTICS)
         robot.hold_at([0.2, 0.2])

@@ -50,6 +50,10 @@ def test_services_streams_payload_and_brakes(loop):
         def call(name):
             return peer.call(Trigger, f"{NODE}/{name}", Trigger.Request())
 
+        node.wait_for_output("rule 2 pose_error: threshold 0.0.*; protective stop where the platform is")
+        for mode in ("feedforward", "computed_force"):
+            assert peer.set_parameter(NODE, "mode", mode).successful
+            node.wait_for_output(f"mode .* -> {mode}")
         assert "neither parked nor stopped" in call("unpark").message
         poses = peer.publisher(PoseStamped, f"{NODE}/pose_command", qos.COMMAND)
         pose = PoseStamped()

@@ -407,6 +407,9 @@ void rd_core_drive_reference(const rd_core *core, double *position, double *velo
 void rd_core_results(const rd_core *core, rd_results *results);
 /* The line of a rule; NULL: there is none. */
 const rd_rule_info *rd_rule_table(int rule);
+/* Thresholds of a rule for a robot of n joints or legs, in `out` (n, 2 at least), infinite where it is off: one per joint or
+ * leg, one for the robot, or two for its pose; how many, 0: these settings do not watch it. */
+int rd_rule_thresholds(const rd_settings *settings, int n, int rule, double *out);
 /* Whether a trip of a rule leaves model or states in doubt: the robot is then not to be moved by hand. */
 int rd_rule_doubts(int rule);
 /* A trip in words, in `text` of so many bytes; the name of the joint or robot, and its unit. */

@@ -1,4 +1,4 @@
-/* Thresholds of supervision that are derived from the model of an arm. */
+/* Thresholds of supervision: those that are derived from the model of an arm, and those of every rule. */
 #include "cholesky.h"
 #include "laws.h"
 
@@ -160,4 +160,39 @@ int rd_arrival_text(const rd_settings *s, int j, double inertia, const char *nam
              s->rotor_inertia[j] > 0.0 ? "" : "declare its rotor_inertia, or ", friction / (inertia * most),
              s->mode == RD_COMPUTED_TORQUE && !estimates ? ", or switch ki on" : "");
     return RD_FAILS;
+}
+
+/* Values (n) times a share, infinite where that is 0: the rule is off. */
+static int scaled(int n, const double *values, double share, double *out)
+{
+    for (int j = 0; j < n; ++j) {
+        out[j] = share > 0.0 ? share * values[j] : INFINITY;
+    }
+    return n;
+}
+
+int rd_rule_thresholds(const rd_settings *s, int n, int rule, double *out)
+{
+    const rd_rules *rules = s->rules;
+    const int starts = rules->start_speed > 0.0;
+    switch (rule) {
+    case RD_FOLLOWING_ERROR: return scaled(n, rules->following, 1.0, out);
+    case RD_OVERSPEED: return scaled(n, rules->speed, 1.0, out);
+    case RD_OSCILLATION: return scaled(n, s->velocity_limits, rules->oscillation, out);
+    case RD_START_SPEED: return scaled(n, s->velocity_limits, rules->start_speed, out);
+    case RD_START_DISPLACEMENT: return scaled(n, rules->following, rules->start_displacement, out);
+    case RD_START_LOAD: return scaled(n, s->limits, starts, out);
+    case RD_START_EFFORT: return rules->start_effort ? scaled(n, rules->start_effort, starts, out) : 0;
+    case RD_SLOW_STATES: rd_longest_periods(s, n, out); return n;
+    case RD_REPEATED_FAULTS: *out = RD_MOST_FAULTS - 1; return 1;
+    case RD_DISPUTE: *out = rd_rule_table(rule)->duration; return 1;
+    case RD_POSE_ERROR: rd_copy(out, rules->pose, rules->pose[0] > 0.0 ? 2 : 0); return rules->pose[0] > 0.0 ? 2 : 0;
+    case RD_CONTACT: break;
+    default: return 0;
+    }
+    memset(out, 0, sizeof(double) * (size_t)n);
+    for (int i = 0; rules->contact && i < (s->contact_points > 1 ? s->contact_points : 1) * n; ++i) {
+        out[i % n] = fmax(out[i % n], s->contact_floor[i]);
+    }
+    return rules->contact ? n : 0;
 }

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 
+from robot_dynamics.control.arm.parameters import ArmParameters
 from robot_dynamics.control.core.controller import CoreController
 from robot_dynamics.control.protocol import Phase
+from robot_dynamics.control.stewart.parameters import StewartParameters
 from robot_dynamics.ros.support import qos
+
+P = TypeVar("P", ArmParameters, StewartParameters)
 
 PERIOD = 1.0
 """Steady seconds between two messages."""
@@ -67,13 +71,25 @@ class SupervisionReport:
 
 
 def log_rules(node: Node, controller: CoreController[Any]) -> None:
-    """Log the thresholds of this robot, the stiffness of its joints, and warnings of rules and gains."""
+    """Log the rules with this robot's thresholds, the stiffness of its joints, and what is off or too low."""
     log = node.get_logger()
-    lines = [f"{rule.name} {rule.threshold}" for rule in controller.rules()]
-    log.info(f"supervision, {controller.parameters.supervision}: {'; '.join(lines)}")
+    log.info(f"supervision, {controller.parameters.supervision}: {len(controller.rules())} rules")
+    for rule in controller.rules():
+        log.info(f"rule {rule.words}")
     if known := controller.characteristics:
         log.info(f"kp times inertia, dry friction over it, natural frequency: {known}")
-    for name in controller.parameters.switched_off:
-        log.warning(f"parameter '{name}' is -1: its rule of supervision is off")
+    _warn_of(node, controller.parameters.switched_off)
     for line in controller.low_gains():
         log.warning(line)
+
+
+def log_change(node: Node, before: P, accepted: P) -> None:
+    """Log another mode, and warn of rules that are off from now on."""
+    if accepted.mode != before.mode:
+        node.get_logger().info(f"mode {before.mode} -> {accepted.mode}")
+    _warn_of(node, [name for name in accepted.switched_off if name not in before.switched_off])
+
+
+def _warn_of(node: Node, switched_off: Sequence[str]) -> None:
+    for name in switched_off:
+        node.get_logger().warning(f"parameter '{name}' is -1: its rule of supervision is off")
