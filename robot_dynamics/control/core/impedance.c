@@ -7,6 +7,7 @@
  * pose, 2 sqrt(K_j M_jj). An acceleration that the model lacks, estimated
  * before by computed torque, is added to qdd_d and does not grow: an error is no load here, but what the arm yields by. */
 #include "laws.h"
+#include "measured.h"
 
 #include <math.h>
 
@@ -46,12 +47,14 @@ void rd_bound_rate(rd_core *core)
     }
 }
 
-/* C is bilinear and, by Christoffel's symbols, symmetric in both velocities: 4 C(q, a) b = h(a + b) - h(a - b). */
+/* C is bilinear and, by Christoffel's symbols, symmetric in both velocities: 4 C(q, a) b = h(a + b) - h(a - b), with the
+ * efforts h at a velocity without friction. */
 int rd_yielding_dynamics(rd_core *core, const rd_settings *s, const double *acceleration, double *effort)
 {
     const rd_motion *r = &core->reference;
     const double *q = core->seen->position, *qd = core->seen->velocity;
     double *velocity = core->scratch[0], *sum = core->scratch[1], *difference = core->scratch[2];
+    const double *in[] = {q, velocity, core->zero, s->gravity, s->payload, rd_measured_now(s)};
     int moves = 0;
     if (!s->machine->dynamics(core, s, q, core->zero, acceleration, r->velocity, effort)) {
         return 0;
@@ -63,13 +66,13 @@ int rd_yielding_dynamics(rd_core *core, const rd_settings *s, const double *acce
     if (!moves) {
         return 1;
     }
-    if (!s->machine->dynamics(core, s, q, velocity, core->zero, core->zero, sum)) {
+    if (!s->inverse_dynamics(in, sum)) {
         return 0;
     }
     for (int j = 0; j < core->n; ++j) {
         velocity[j] = qd[j] - r->velocity[j];
     }
-    if (!s->machine->dynamics(core, s, q, velocity, core->zero, core->zero, difference)) {
+    if (!s->inverse_dynamics(in, difference)) {
         return 0;
     }
     for (int j = 0; j < core->n; ++j) {

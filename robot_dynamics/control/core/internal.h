@@ -57,9 +57,22 @@ struct rd_machine {
     void (*joints_of)(const struct rd_core *core, const rd_motion *reference, double *position, double *velocity);
 };
 
+/* What fmax and fmin give, without a call: the other number where one is none. */
+static inline double rd_larger(double a, double b)
+{
+    return a > b || isnan(b) ? a : b;
+}
+
+static inline double rd_smaller(double a, double b)
+{
+    return a < b || isnan(b) ? a : b;
+}
+#define fmax rd_larger
+#define fmin rd_smaller
+
 /* Bits of an arm's modes that yield. */
 enum { RD_YIELDING = 1 << RD_JOINT_IMPEDANCE | 1 << RD_CARTESIAN_IMPEDANCE };
-enum { RD_TASK_ROWS = 18 };       /* three Jacobians */
+enum { RD_TASK_ROWS = 20 };       /* a Jacobian, another one, and one in padded columns */
 typedef double rd_row __attribute__((vector_size(64), aligned(8))); /* six numbers and two more */
 enum { RD_MOST_FAULTS = 3 };      /* within the duration of RD_REPEATED_FAULTS that latch */
 

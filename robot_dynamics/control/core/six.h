@@ -11,18 +11,17 @@ enum { AXES = 6, MOST_SWEEPS = 12, REFINED = 4 };
 static const double NEGLIGIBLE = 1e-26; /* square of what is left beside the diagonal, as a share of what is on it */
 static const double SLIGHT = 1e-2;        /* angle between old and new eigenvectors from which on these are not close */
 static const double ORTHONORMAL = 1e-13;
+static const double LAST_STEP = 1e-7;     /* after which the square of a step, which is left, is negligible */
 
-/* A matrix of six rows, each a vector of the processor, which the last two numbers pad. */
-typedef rd_row rd_six[AXES];
+/* A matrix of six rows, each a vector of the processor, which the last two numbers pad. A row that crosses lines of the
+ * cache takes several times as long. */
+typedef rd_row rd_six[AXES] __attribute__((aligned(64)));
 
 static void multiply(const rd_six x, const rd_six y, rd_six out)
 {
+    const rd_row a = y[0], b = y[1], c = y[2], d = y[3], e = y[4], f = y[5];
     for (int i = 0; i < AXES; ++i) {
-        rd_row sum = x[i][0] * y[0];
-        for (int k = 1; k < AXES; ++k) {
-            sum += x[i][k] * y[k];
-        }
-        out[i] = sum;
+        out[i] = (x[i][0] * a + x[i][1] * b) + (x[i][2] * c + x[i][3] * d) + (x[i][4] * e + x[i][5] * f);
     }
 }
 
@@ -103,9 +102,10 @@ static void rotate_all(const rd_six a, rd_six v, double values[AXES])
 }
 
 /* The step f that takes eigenvectors v to v + f v, from what their products with each other lack of unity and their
- * products by the matrix. Whether all of them are close enough for it to converge. */
-static int find_step(const rd_six lack, const rd_six products, rd_six f)
+ * products by the matrix. Its largest element; infinite where some of them are not close enough for it to converge. */
+static double find_step(const rd_six lack, const rd_six products, rd_six f)
 {
+    double most = 0.0;
     for (int i = 0; i < AXES; ++i) {
         f[i][i] = 0.5 * lack[i][i];
         for (int k = 0; k < i; ++k) {
@@ -115,22 +115,25 @@ static int find_step(const rd_six lack, const rd_six products, rd_six f)
                 continue;
             }
             if (!(fabs(beside) < SLIGHT * fabs(gap))) {
-                return 0;
+                return INFINITY;
             }
             const double per = 1.0 / gap;
             f[i][k] = (beside + first * lack[i][k]) * per;
             f[k][i] = -(beside + last * lack[i][k]) * per;
+            const double size = fabs(beside * per);
+            most = size > most ? size : most;
         }
     }
-    return 1;
+    return most;
 }
 
 /* Eigenvalues of a symmetric matrix, beginning with the eigenvectors (rows of v) of the last cycle: steps of second order
  * (Ogita and Aishima, "Iterative refinement for symmetric eigenvalue decomposition", Japan J. Indust. Appl. Math. 35,
  * 2018) where these are close, else rotations. */
-static void find_eigen(const rd_six a, rd_six v, double values[AXES])
+static void find_eigen(const rd_six a, rd_row kept[AXES], double values[AXES])
 {
-    rd_six lack, products, w, turned, step;
+    rd_six v, lack, products, w, turned, step;
+    memcpy(v, kept, sizeof v);
     for (int k = 0; k < REFINED; ++k) {
         double most = 0.0;
         transpose(v, turned);
@@ -140,7 +143,8 @@ static void find_eigen(const rd_six a, rd_six v, double values[AXES])
         for (int i = 0; i < AXES; ++i) {
             lack[i] *= -1.0;
             lack[i][i] += 1.0;
-            most = fmax(most, fabs(lack[i][i]));
+            const double size = fabs(lack[i][i]);
+            most = size > most ? size : most;
         }
         if (most < ORTHONORMAL && beside_diagonal(products) <= NEGLIGIBLE) {
             for (int i = 0; i < AXES; ++i) {
@@ -148,15 +152,22 @@ static void find_eigen(const rd_six a, rd_six v, double values[AXES])
             }
             return;
         }
-        if (!(most < SLIGHT) || !find_step(lack, products, step)) {
+        const double largest = most < SLIGHT ? fmax(most, find_step(lack, products, step)) : INFINITY;
+        if (!isfinite(largest)) {
             break;
         }
         multiply(step, v, w);
         for (int i = 0; i < AXES; ++i) {
             v[i] += w[i];
+            values[i] = products[i][i] / (1.0 - lack[i][i]);
+        }
+        memcpy(kept, v, sizeof v);
+        if (largest < LAST_STEP) {
+            return;
         }
     }
     rotate_all(a, v, values);
+    memcpy(kept, v, sizeof v);
 }
 
 /* A function of the matrix with these eigenvectors and values, between two scalings, times x. */

@@ -155,7 +155,7 @@ static void invert_mobility(double values[AXES], double regularization, int squa
 static void damp(rd_core *core, const rd_task *task, const rd_six w, const double rate[AXES], double force[AXES])
 {
     double root[AXES], values[AXES], damped[AXES], most = 0.0;
-    rd_six scaled = {{0.0}};
+    rd_six scaled;
     int critical = 0;
     for (int i = 0; i < AXES; ++i) {
         const int own = task->damping[i] < 0.0 && task->stiffness[i] > 0.0;
@@ -166,10 +166,9 @@ static void damp(rd_core *core, const rd_task *task, const rd_six w, const doubl
     if (!critical) {
         return;
     }
+    const rd_row roots = {root[0], root[1], root[2], root[3], root[4], root[5]};
     for (int i = 0; i < AXES; ++i) {
-        for (int k = 0; k < AXES; ++k) {
-            scaled[i][k] = root[i] * w[i][k] * root[k];
-        }
+        scaled[i] = root[i] * w[i] * roots;
     }
     find_eigen(scaled, core->task.modes, values);
     for (int i = 0; i < AXES; ++i) {
@@ -184,24 +183,39 @@ static void damp(rd_core *core, const rd_task *task, const rd_six w, const doubl
     }
 }
 
-/* The mobility of the frame as the law inverts it: as its eigenvectors and the inverses of its eigenvalues or, where
- * none of them is limited, by its Cholesky factor. */
+/* L^-1 times rows of six numbers, in their place. */
+static void solve_rows(const double *l, int n, rd_row *rows)
+{
+    for (int i = 0; i < n; ++i) {
+        rd_row left = rows[i];
+        for (int k = 0; k < i; ++k) {
+            left -= l[i * n + k] * rows[k];
+        }
+        rows[i] = left * l[i * n + i];
+    }
+}
+
+/* The inverse of the frame's mobility as the law has it: the sum of the products of each row with itself and a value.
+ * These are eigenvectors and the inverses of their eigenvalues or, where none of them is limited, the inverse of the
+ * Cholesky factor, and ones. */
 typedef struct {
     const double *even;           /* (6) scaling of the six directions */
-    int factored;
-    double factor[AXES * AXES], values[AXES];
+    const rd_row *rows;
+    rd_six inverse;
+    double values[AXES];
 } rd_mobility;
 
-/* Whether LEAST_MOBILITY limits no eigenvalue: by the factor of the matrix, the trace of its inverse bounds the inverse of
- * the least one, and the third smallest is at most the trace of either half. */
-static int is_mobile(const double *l, double third)
+/* Whether LEAST_MOBILITY limits no eigenvalue: by the inverse of the factor, the trace of the matrix' inverse bounds the
+ * inverse of the least one, and the third smallest is at most the trace of either half. */
+static int is_mobile(const rd_six inverse, double third)
 {
+    rd_row squares = {0.0};
     double most = 0.0;
     for (int i = 0; i < AXES; ++i) {
-        double unit[AXES] = {0.0}, column[AXES];
-        unit[i] = 1.0;
-        solve_lower(l, AXES, unit, column);
-        most += dot(column, column, AXES);
+        squares += inverse[i] * inverse[i];
+    }
+    for (int i = 0; i < AXES; ++i) {
+        most += squares[i];
     }
     return LEAST_MOBILITY * third * most < 1.0;
 }
@@ -211,43 +225,34 @@ static void find_mobility(rd_core *core, const rd_six matrix, double regularizat
 {
     static const double EVEN[2][AXES] = {{1.0, 1.0, 1.0, LEVER, LEVER, LEVER}, {1.0, 1.0, 1.0, 1.0, 1.0, 1.0}};
     const double *even = found->even = EVEN[regularization > 0.0];
-    double half[2] = {0.0, 0.0};
+    double half[2] = {0.0, 0.0}, lower[AXES * AXES];
+    const rd_row evens = {even[0], even[1], even[2], even[3], even[4], even[5]};
+    rd_six scaled;
     for (int i = 0; i < AXES; ++i) {
+        scaled[i] = even[i] * matrix[i] * evens;
         for (int k = 0; k <= i; ++k) {
-            found->factor[i * AXES + k] = even[i] * even[k] * matrix[i][k];
+            lower[i * AXES + k] = scaled[i][k];
         }
-        half[i / 3] += found->factor[i * AXES + i];
+        half[i / 3] += scaled[i][i];
+        found->inverse[i] = (rd_row){0.0};
+        found->inverse[i][i] = found->values[i] = 1.0;
     }
-    found->factored =
-        !(regularization > 0.0) && factor(found->factor, AXES) && is_mobile(found->factor, fmin(half[0], half[1]));
-    if (!found->factored) {
-        rd_six scaled = {{0.0}};
-        for (int i = 0; i < AXES; ++i) {
-            for (int k = 0; k < AXES; ++k) {
-                scaled[i][k] = even[i] * even[k] * matrix[i][k];
-            }
+    found->rows = found->inverse;
+    if (!(regularization > 0.0) && factor(lower, AXES)) {
+        solve_rows(lower, AXES, found->inverse);
+        if (is_mobile(found->inverse, fmin(half[0], half[1]))) {
+            return;
         }
-        find_eigen(scaled, core->task.frame, found->values);
-        invert_mobility(found->values, regularization, squares);
     }
+    found->rows = core->task.frame;
+    find_eigen(scaled, core->task.frame, found->values);
+    invert_mobility(found->values, regularization, squares);
 }
 
 /* The inverse of the mobility, times x. */
-static void apply_inverse(const rd_core *core, const rd_mobility *m, const double x[AXES], double out[AXES])
+static void apply_inverse(const rd_mobility *m, const double x[AXES], double out[AXES])
 {
-    if (!m->factored) {
-        apply_scaled(core->task.frame, m->values, m->even, x, out);
-        return;
-    }
-    double scaled[AXES], half[AXES];
-    for (int k = 0; k < AXES; ++k) {
-        scaled[k] = m->even[k] * x[k];
-    }
-    solve_lower(m->factor, AXES, scaled, half);
-    solve_upper(m->factor, AXES, half, out);
-    for (int k = 0; k < AXES; ++k) {
-        out[k] *= m->even[k];
-    }
+    apply_scaled(m->rows, m->values, m->even, x, out);
 }
 
 /* The spring that pushes a joint back from a position limit, with critical damping that comes as the spring does. */
@@ -264,13 +269,15 @@ static double pushed_back(const rd_core *core, const rd_settings *s, int j, doub
     return task->limit_effort * (low - high) - damping * core->seen->velocity[j];
 }
 
-/* Products of all rows (6, n) with each other. */
-static void find_products(const double *rows, int n, rd_six products)
+/* Sum of the products of columns (n) with themselves. */
+static void find_products(const rd_row *columns, int n, rd_six products)
 {
     for (int i = 0; i < AXES; ++i) {
-        for (int k = 0; k <= i; ++k) {
-            products[i][k] = products[k][i] = dot(rows + i * n, rows + k * n, n);
+        rd_row sum = {0.0};
+        for (int j = 0; j < n; ++j) {
+            sum += columns[j][i] * columns[j];
         }
+        products[i] = sum;
     }
 }
 
@@ -296,7 +303,8 @@ int rd_cartesian_impedance(rd_core *core, const rd_settings *s, const rd_motion 
     const int n = core->n;
     const rd_motion *r = &core->reference;
     const double *q = core->seen->position, *qd = core->seen->velocity, *beside = rd_measured_now(s);
-    double *jacobian = core->task.rows, *solved = jacobian + AXES * n, *next = solved + AXES * n, *mass = core->matrix;
+    double *jacobian = core->task.rows, *next = jacobian + AXES * n, *mass = core->matrix;
+    rd_row *columns = (rd_row *)(next + AXES * n); /* (n) of the Jacobian */
     double *acceleration = core->scratch[3], *posture = core->scratch[1], *lowered = core->scratch[2];
     double soft = 1.0, here[16], there[16], e[AXES], rate[AXES], force[AXES];
     rd_six w = {{0.0}};
@@ -336,20 +344,31 @@ int rd_cartesian_impedance(rd_core *core, const rd_settings *s, const rd_motion 
         return 0;
     }
     for (int i = 0; i < AXES; ++i) {
-        solve_lower(mass, n, jacobian + i * n, solved + i * n);
         rate[i] = dot(next + i * n, r->velocity, n) - dot(jacobian + i * n, qd, n);
         e[i] = soft * soft * task->stiffness[i] * fmin(fmax(e[i], -task->error_clip[i]), task->error_clip[i]);
     }
-    find_products(solved, n, w);
+    for (int j = 0; j < n; ++j) {
+        const double *top = jacobian + j;
+        columns[j] = (rd_row){top[0], top[n], top[2 * n], top[3 * n], top[4 * n], top[5 * n]};
+    }
     const int projects = task->projector != RD_PROJECT_NONE;
     const int kinematic = task->projector == RD_PROJECT_KINEMATIC && !task->decoupled;
+    rd_row moved = {0.0};
     if (kinematic) {
-        rd_six squares = {{0.0}};
-        memcpy(solved, jacobian, sizeof(double) * (size_t)(AXES * n));
-        find_products(solved, n, squares);
-        find_mobility(core, squares, task->regularization[1], 1, &mobility);
-    } else if (task->decoupled || projects) {
+        find_products(columns, n, w);
+        find_mobility(core, w, task->regularization[1], 1, &mobility);
+        for (int j = 0; j < n; ++j) {
+            moved -= posture[j] * columns[j];
+        }
+    }
+    solve_rows(mass, n, columns);
+    find_products(columns, n, w);
+    if (!kinematic && (task->decoupled || projects)) {
         find_mobility(core, w, task->regularization[0], 0, &mobility);
+        solve_lower(mass, n, posture, lowered);
+        for (int j = 0; j < n; ++j) {
+            moved -= lowered[j] * columns[j];
+        }
     }
     if (task->decoupled) {
         double found[2][AXES], asked[AXES];
@@ -368,7 +387,7 @@ int rd_cartesian_impedance(rd_core *core, const rd_settings *s, const rd_motion 
                 asked[i] += (next[i * n + j] - jacobian[i * n + j]) * r->acceleration[j];
             }
         }
-        apply_inverse(core, &mobility, asked, force);
+        apply_inverse(&mobility, asked, force);
     } else {
         damp(core, task, w, rate, force);
         for (int i = 0; i < AXES; ++i) {
@@ -377,14 +396,8 @@ int rd_cartesian_impedance(rd_core *core, const rd_settings *s, const rd_motion 
     }
     add_push(core, s, here, force);
     if (projects) {
-        double moved[AXES], held[AXES];
-        if (!kinematic) {
-            solve_lower(mass, n, posture, lowered);
-        }
-        for (int i = 0; i < AXES; ++i) {
-            moved[i] = -dot(solved + i * n, kinematic ? posture : lowered, n);
-        }
-        apply_inverse(core, &mobility, moved, held);
+        double held[AXES];
+        apply_inverse(&mobility, (const double *)&moved, held);
         add_force(jacobian, n, held, posture);
     }
     add_force(jacobian, n, force, posture);
