@@ -26,6 +26,8 @@ LOOPS = {
     "forward_dynamics_derivatives": "arm_aba_derivatives",
 }
 """Derivatives that are timed in batches, and the function of the C++ loop."""
+RELATED = (*LOOPS, "momentum")
+"""Quantities that are timed beside our own inverse dynamics."""
 
 
 class Contest:
@@ -108,14 +110,16 @@ class Contest:
     def pair(self, quantity: str) -> dict[str, TimedStatement]:
         """Statements of another quantity at one state: ours and, where it takes part, Pinocchio's.
 
-        Beside derivatives our own inverse dynamics take their turns too.
+        Beside those of `RELATED` our own inverse dynamics take their turns too.
         """
-        code = f"f({', '.join(('q', 'qd', 'x')[: len(QUANTITIES[quantity].states)])})"
+        given = ", ".join(("q", "qd", "x")[: len(QUANTITIES[quantity].states)])
+        code = f"f({given})"
         pair = {"robot_dynamics": TimedStatement(code, {**self._ours, "f": getattr(self.dynamics, quantity)})}
-        if quantity in LOOPS:
-            out = tuple(np.empty((self.chain.dof, self.chain.dof)) for _ in range(3))
+        if quantity in RELATED:
+            shapes = self.dynamics.evaluator(quantity).signature.outputs
+            out, wrench = tuple(map(np.empty, shapes)), ", None" if quantity in LOOPS else ""
             names = {**self._ours, "f": getattr(self.dynamics, quantity), "out": out}
-            pair["robot_dynamics, out="] = TimedStatement("f(q, qd, x, None, out)", names)
+            pair["robot_dynamics, out="] = TimedStatement(f"f({given}{wrench}, out)", names)
             pair["our inverse dynamics"] = self.single["robot_dynamics"]
             pair["our inverse dynamics, out="] = self.single["robot_dynamics, out="]
             if self.dynamics.backend == "c":
@@ -140,7 +144,8 @@ class Contest:
         evaluator = self.dynamics.evaluator(quantity)
         kernel: Any = evaluator.kernel()
         shapes = evaluator.signature.outputs
-        arrays = [*self._state, *evaluator.constants, *(np.empty(shape) for shape in shapes)]
+        states = self._state[: len(QUANTITIES[quantity].states)]
+        arrays = [*states, *evaluator.constants, *(np.empty(shape) for shape in shapes)]
         addresses = [ctypes.c_void_p(array.ctypes.data) for array in arrays]
         given, places = addresses[: -len(shapes)], addresses[-len(shapes) :]
         source = joined_source("robot_dynamics.benchmark", ["kernel_loop.c"])

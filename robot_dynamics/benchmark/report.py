@@ -16,7 +16,7 @@ def table(results: BenchmarkResults) -> str:
     lines = [", ".join(f"{key} {value}" for key, value in results.machine.items()), ""]
     for quantity in dict.fromkeys(quantity for arm in results.arms for quantity in arm.seconds):
         lines += [*_quantity_table(results, quantity), ""]
-    lines += [*_derivatives_table(results), ""]
+    lines += [*_related_table(results), ""]
     lines += [f"- {key}, arm7: {value * 1e3:.0f} ms" for key, value in results.build_seconds.items()]
     for arm, uses in results.first_uses.items():
         times = ", ".join(f"{quantity.replace('_', ' ')} {spent:.1f} s" for quantity, spent in uses.items())
@@ -54,19 +54,22 @@ def _beside(contender: str) -> bool:
     return contender.startswith(BESIDE)
 
 
-def _derivatives_table(results: BenchmarkResults) -> list[str]:
-    """Derivatives in terms of our own inverse dynamics of the same rounds, like with like."""
+def _related_table(results: BenchmarkResults) -> list[str]:
+    """Derivatives and momentum in terms of our own inverse dynamics of the same rounds, like with like."""
     alike = {"call": "", "call with out=": ", out=", "kernel, called from C": ", kernel"}
-    lines = ["**derivatives of one state** [times our own inverse dynamics, called the same way]", ""]
-    lines += ["| arm | derivatives of | " + " | ".join(alike) + " |", "|---|---" + "|---:" * len(alike) + "|"]
+    lines = [
+        "**derivatives and momentum** [times our own inverse dynamics, called the same way]",
+        "",
+    ]
+    lines += ["| arm | quantity | " + " | ".join(alike) + " |", "|---|---" + "|---:" * len(alike) + "|"]
     for arm in results.arms:
         for quantity, seconds in arm.seconds.items():
             if BESIDE in seconds:
                 ratios = [
-                    f"{seconds[OURS + way] / seconds[BESIDE + way]:.1f}" if OURS + way in seconds else "–"
+                    f"{seconds[OURS + way] / seconds[BESIDE + way]:.2f}" if OURS + way in seconds else "–"
                     for way in alike.values()
                 ]
-                cells = [arm.name, quantity.split(" derivatives")[0], *ratios]
+                cells = [arm.name, quantity.split(",")[0], *ratios]
                 lines.append("| " + " | ".join(cells) + " |")
     return lines
 

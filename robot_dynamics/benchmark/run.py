@@ -39,6 +39,7 @@ ALSO_TIMED = (
     "regressor",
     "inverse_dynamics_derivatives",
     "forward_dynamics_derivatives",
+    "momentum",
 )
 # Chains of so many joints show how long generating and compiling may take; these quantities of them.
 LONG = 40

@@ -47,6 +47,7 @@ def test_contenders_agree_and_the_command_reports_them(tmp_path, capsys, monkeyp
     assert main(["benchmark", "--joints", "2", "--rounds", "1", "--no-cpp", *files]) == 0
     output = capsys.readouterr()
     assert "| puma560 | 2 |" in output.out and "cached load" in output.out
+    assert "| puma560 | momentum | " in output.out
     assert "puma560: timing" in output.err
     assert picture.read_bytes().startswith(b"\x89PNG")
     results = json.loads(numbers.read_text())
