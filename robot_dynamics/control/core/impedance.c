@@ -7,7 +7,6 @@
  * pose, 2 sqrt(K_j M_jj). An acceleration that the model lacks, estimated
  * before by computed torque, is added to qdd_d and does not grow: an error is no load here, but what the arm yields by. */
 #include "laws.h"
-#include "measured.h"
 
 #include <math.h>
 

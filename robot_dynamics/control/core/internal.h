@@ -3,6 +3,7 @@
 #define RD_INTERNAL_H
 
 #include "core.h"
+#include "extremes.h"
 
 #include <math.h>
 #include <stdatomic.h>
@@ -56,19 +57,6 @@ struct rd_machine {
     /* Positions and velocities (n) of the joints at a motion of the references; NULL: they are the same. */
     void (*joints_of)(const struct rd_core *core, const rd_motion *reference, double *position, double *velocity);
 };
-
-/* What fmax and fmin give, without a call: the other number where one is none. */
-static inline double rd_larger(double a, double b)
-{
-    return a > b || isnan(b) ? a : b;
-}
-
-static inline double rd_smaller(double a, double b)
-{
-    return a < b || isnan(b) ? a : b;
-}
-#define fmax rd_larger
-#define fmin rd_smaller
 
 /* Bits of an arm's modes that yield. */
 enum { RD_YIELDING = 1 << RD_JOINT_IMPEDANCE | 1 << RD_CARTESIAN_IMPEDANCE };
