@@ -21,9 +21,9 @@ from robot_dynamics.identification.friction import (
     motor_values,
     slid_along,
 )
-from robot_dynamics.identification.friction_choice import FOLDS, chosen_law
+from robot_dynamics.identification.friction_choice import FOLDS, best_travels, chosen_law
 from robot_dynamics.identification.holding_out import held_out
-from robot_dynamics.identification.least_squares import robust_fit
+from robot_dynamics.identification.least_squares import robust_equations, robust_fit, solve_base
 from robot_dynamics.identification.log_checks import (
     check_against_model,
     check_log,
@@ -37,6 +37,7 @@ from robot_dynamics.identification.result import earth_or_none
 from robot_dynamics.identification.runs import Options, Run, drives_given
 from robot_dynamics.identification.signals import EDGE, MeasuredMotion, filtered
 from robot_dynamics.identification.timing import (
+    LONGEST_DELAY,
     MOST_CUTOFF,
     RATE_SHARE,
     SIGNIFICANT,
@@ -163,6 +164,8 @@ def prepared_runs(
         ]
         if errors[1] < errors[0] + LEAST_BETTER:
             cutoff, runs, delay = greatest, more, other
+    if options.delay is None:
+        runs, delay = _timed_by_law(logs, (runs, delay), others, cutoff, base, chain, options)
     runs = [*runs, *map(_run, _filtered(others, chain, cutoff, options, delay.seconds))]
     return runs, Treatment(cutoff, options.cutoff is not None, delay, tuple(_notes(whole, chain)))
 
@@ -232,6 +235,68 @@ def _timed(
             if _misfit(again, base, chain, gravity) < _misfit(runs, base, chain, gravity) - LEAST_BETTER:
                 runs, delay = again, other
     return runs, delay
+
+
+def _timed_by_law(
+    logs: Sequence[Log],
+    found: tuple[list[Run], Delay],
+    others: Sequence[Log],
+    cutoff: float,
+    base: RegroupedBase,
+    chain: KinematicChain,
+    options: Options,
+) -> tuple[list[Run], Delay]:
+    """The runs and the delay that fit the chosen law of friction, where part of it builds up after reversals.
+
+    Two Gauss-Newton steps of the delay, together with all parameters and travels, begin at the one that was
+    ``found`` without them. They count where the second is within its deviation, and that is the smaller one.
+    """
+    runs, delay = found
+    gravity = earth_or_none(options.compensates_gravity)
+    steps: list[Delay] = []
+    seconds, tried = delay.seconds, runs
+    for _ in range(2):
+        step = _remaining_delay(_learned(tried, others, options), base, chain, gravity)
+        if step is None or abs(seconds + step.seconds) > LONGEST_DELAY:
+            return found
+        steps.append(step)
+        seconds += step.seconds
+        tried = [_run(parts) for parts in _filtered(logs, chain, cutoff, options, seconds)]
+    deviation = steps[1].deviation
+    if abs(steps[1].seconds) > deviation or deviation > delay.deviation:
+        return found
+    if abs(seconds) > SIGNIFICANT * deviation:
+        return tried, Delay(seconds, deviation)
+    if delay.seconds:
+        runs = [_run(parts) for parts in _filtered(logs, chain, cutoff, options, 0.0)]
+    return runs, Delay(0.0, deviation)
+
+
+def _remaining_delay(
+    runs: Sequence[Run], plain: RegroupedBase, chain: KinematicChain, gravity: tuple[float, float, float]
+) -> Delay | None:
+    """Delay that is left in runs by the law of friction that they ask for; None where nothing builds up."""
+    law = chosen_law(runs, plain)
+    if not law.presliding_travel.any():
+        return None
+    base = structure(chain, gravity, law)[0]
+    slid, law = best_travels(runs, law, base)
+    blocks = [
+        np.concatenate([run.rate[:, :, None], run.regressor(law)[:, :, list(base.columns)]], axis=2)
+        for run in slid
+    ]
+    size = blocks[0].shape[2]
+    itself = RegroupedBase(tuple(range(size)), np.eye(size))
+    equations = robust_equations(
+        blocks,
+        [run.effort for run in slid],
+        itself,
+        [run.counted for run in slid],
+        [run.drives.travel_columns(law) for run in slid],
+    )
+    values, covariance = solve_base(equations, itself)
+    # Efforts of a later moment have the rate with a minus.
+    return Delay(-float(values[0]), float(np.sqrt(covariance[0, 0])))
 
 
 def _learned(runs: list[Run], others: Sequence[Log], options: Options) -> list[Run]:

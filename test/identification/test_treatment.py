@@ -89,7 +89,7 @@ def test_friction_that_builds_up_after_reversals_is_no_delay(scara):
 @pytest.mark.long
 @pytest.mark.parametrize(("lag", "travel"), [(0.0, 0.003), (0.009, 0.02)])
 def test_a_delay_beside_friction_that_builds_up_is_found_as_its_deviation_says(lag, travel, scara):
-    """Estimates that contradict each other gave 0.64 ± 0.09 ms and 33.6 ± 1.2 ms."""
+    """Estimates that contradict each other gave 33.6 ± 1.2 ms; with one of TRAVELS it was 11.2 ± 1.1 ms."""
     law = replace(FrictionLaw.plain(scara.dof), presliding_travel=np.full(scara.dof, travel))
     real = simulated.parameters(simulated.another(scara, 2), 0.05, 1.0, 2.0, slid=1.8)
     time, q, qd, _ = simulated.trajectory(scara.dof, 3)
@@ -100,7 +100,7 @@ def test_a_delay_beside_friction_that_builds_up_is_found_as_its_deviation_says(l
     effort += 0.01 * np.random.default_rng(1).normal(size=effort.shape)
     run = simulated.Log("run", scara.joint_names, time, q, qd, effort)
     delay = identify(scara, [run], options=Options(cutoff=8.0)).treatment.delay
-    assert abs(delay.seconds - lag) < 3.0 * delay.deviation < 0.004
+    assert abs(delay.seconds - lag) < 3.0 * delay.deviation < 6e-4
 
 
 @pytest.mark.long
