@@ -25,6 +25,7 @@ from robot_dynamics.control.arm.task_impedance import AXES, PROJECTORS
 from robot_dynamics.control.arm.trajectory import turns
 from robot_dynamics.control.core.library import MODES, SAFE_OUTPUTS
 from robot_dynamics.control.supervision import (
+    LOW_GAINS,
     OSCILLATION_SHARE,
     SPEED_SHARE,
     START_DISPLACEMENT_SHARE,
@@ -85,7 +86,9 @@ def model_values(
         **_friction_values(joints),
         **_friction_left(chain, driver),
         **_measured_gravity(driver, world),
+        **{f"LOW_GAINS_{unit.upper()}": _number(value) for unit, value in LOW_GAINS.items()},
         "OSCILLATION_SHARE": _number(OSCILLATION_SHARE),
+        "TURN": _number(2.0 * np.pi),
         "SPEED_SHARE": _number(SPEED_SHARE),
         "START_SPEED_SHARE": _number(START_SPEED_SHARE),
         "START_DISPLACEMENT_SHARE": _number(START_DISPLACEMENT_SHARE),

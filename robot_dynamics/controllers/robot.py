@@ -34,6 +34,7 @@ TEMPLATES = (
     "include/PACKAGE/computed_torque_controller.hpp", "include/PACKAGE/solver_interface.hpp",
     "include/PACKAGE/model.hpp", "include/PACKAGE/settings.hpp", "include/PACKAGE/impedance.hpp",
     "include/PACKAGE/contact.hpp", "include/PACKAGE/guiding.hpp", "include/PACKAGE/measured_joints.hpp",
+    "include/PACKAGE/supervision.hpp",
     "src/computed_torque_controller.cpp", "src/reporting.cpp", "src/inverse_dynamics_solver.cpp",
     "test/controller_fixture.hpp", "test/test_controller.cpp", "test/test_load.cpp", "test/test_solver.cpp",
     "test/time_update.cpp",

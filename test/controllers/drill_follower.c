@@ -27,10 +27,12 @@ static void *report(void *unused)
     rd_record record;
     double arrays[RD_FOLLOWER_ARRAYS * N];
     long records = 0;
+    double largest[RD_RULES];
     for (int given = 1; !atomic_load(&done);) {
         while (rd_follower_read(follower, &record, arrays)) {
             ++records;
         }
+        rd_follower_largest(follower, largest);
         if (given < SETTINGS && rd_follower_oldest_settings(follower) == settings[given - 1].number) {
             rd_follower_offer_settings(follower, &settings[given++]);
         }

@@ -235,6 +235,25 @@ def test_modes_without_feedback_take_gains_of_zero(replay):
         assert done.returncode == 0, done.stderr
 
 
+def test_its_rules_are_the_node_s_and_are_shown_with_what_is_off_or_too_low(replay):
+    parameters = {"kp": (60.0,), "kv": (15.0,), "on_contact": "hold", "start_motion": -1.0}
+    lines = ["kp 60", "kv 15", "on_contact hold", "start_motion -1"]
+    lines += [f"{name} {' '.join(map(str, values))}" for name, values in DRIVES.items()]
+    shown = subprocess.run(
+        [replay, "--rules"], input="\n".join(lines), capture_output=True, text=True, timeout=PATIENCE
+    )
+    assert shown.returncode == 0, shown.stderr
+    controller = ArmController(*arm_of(parameters))
+    # Efforts of other nodes do not come to a controller of ros2_control.
+    rules = [f"rule {rule.words}" for rule in controller.rules() if rule.name != "dispute"]
+    *table, gains = [line for line in shown.stdout.splitlines() if not line.startswith("warning: ")]
+    assert table == rules
+    assert gains == f"kp times inertia, dry friction over it, natural frequency: {controller.characteristics}"
+    warnings = [line.removeprefix("warning: ") for line in shown.stdout.splitlines() if "warning: " in line]
+    assert warnings[0] == "parameter 'start_motion' is -1: its rule of supervision is off"
+    assert sorted(warnings[1:]) == sorted(controller.low_gains()) != []
+
+
 class Stream:
     """References that come cycle by cycle, handed to a controller's core as a plan without an end."""
 

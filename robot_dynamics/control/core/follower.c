@@ -335,6 +335,12 @@ int rd_follower_doubts(rd_follower *follower)
     return follower->snapshot->trip.latched && rd_rule_doubts(follower->snapshot->trip.rule);
 }
 
+void rd_follower_largest(rd_follower *follower, double *largest)
+{
+    rd_core_snapshot(follower->session->core, follower->snapshot);
+    rd_copy(largest, follower->snapshot->largest, RD_RULES);
+}
+
 void rd_follower_offer_settings(rd_follower *follower, const rd_settings *settings)
 {
     rd_core_offer_settings(follower->session->core, settings);

@@ -68,6 +68,9 @@ int rd_follower_doubts(rd_follower *follower);
 /* From another thread, one at a time with _oldest_settings: where the arm is (n), its external efforts (n), and the period
  * of the states unless `period` has one [s]; whether it is under control. */
 int rd_follower_standing(rd_follower *follower, double *position, double *external, double *period);
+/* From another thread, one at a time with _standing: the largest value of each rule so far (RD_RULES), as a share of its
+ * threshold. */
+void rd_follower_largest(rd_follower *follower, double *largest);
 /* From another thread. Settings must stay until the oldest that are in use are newer ones. */
 void rd_follower_offer_settings(rd_follower *follower, const rd_settings *settings);
 uint64_t rd_follower_oldest_settings(rd_follower *follower);
