@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 pytest.importorskip("viser", reason="viser is not installed")
-from robot_dynamics.view.browser.fineness import CONTROLS, LOOKS, UNCHANGED, Fineness
+from robot_dynamics.view.browser.fineness import CONTROLS, LOOKS, PROBE, UNCHANGED, Fineness
 
 PAGE = (1280, 756)
 
@@ -47,6 +47,7 @@ def test_it_is_found_and_the_controls_have_their_width_again(density):
     assert fineness.value == pytest.approx(density, rel=0.05)
     assert browser.controls == CONTROLS
     assert fineness.room == UNCHANGED
+    assert Fineness(browser).spare == PROBE and fineness.spare == 0
 
 
 def test_a_browser_that_draws_coarser_is_followed_and_a_resized_window_is_not():

@@ -44,6 +44,11 @@ class Fineness:
         return BELIEVED[1] * PROBE if self._probing else UNCHANGED
 
     @property
+    def spare(self) -> int:
+        """Width beside the controls that a probe may still take [pixels of the page]."""
+        return 0 if self._known else PROBE
+
+    @property
     def still(self) -> bool:
         """Return whether the picture has kept its size for some looks."""
         return self._still >= STILL or self._known or self._looks > 0

@@ -206,8 +206,10 @@ class Strip:
             shown = {label: names for label, names in shown.items() if names}
             if len(shown) < 2:
                 shown = {"": list(history.chart.factors)}
-            for label, names in shown.items():
-                tab = panel.add_tab(f"{title} · {label}" if label else title)
+            for place, (label, names) in enumerate(shown.items()):
+                # The first tab has the title, all have their limb: in each, titles would take a second row.
+                words = [word for word in (title if place == 0 else "", label) if word]
+                tab = panel.add_tab(" · ".join(words))
                 self._curves.append(Curves(gui, tab, history, names))
             panel.float(x=GAP, y=-GAP - (len(self._histories) - 1 - number) * FOLDED, width=SLIM)
             panel.minimize()
@@ -224,6 +226,7 @@ class Strip:
             return
         fineness.look(camera.image_width, camera.image_height)
         width, height = (round(size / fineness.value) for size in (camera.image_width, camera.image_height))
+        width -= fineness.spare
         change = max(abs(width - self._size[0]), abs(height - self._size[1]))
         if change * fineness.value <= fineness.room or not fineness.still:
             return
