@@ -140,6 +140,10 @@ class EffortGauge:
             anchor="center-left",
         )
 
+    def share(self, effort: float) -> float:
+        """Absolute value of an effort as a share of the limit."""
+        return abs(self._scale(effort)[0])
+
     def _mesh(self, share: float) -> Mesh:
         if self._gauge.turns:
             return arc_arrow(share, self._gauge.extent, self._gauge.thickness)

@@ -12,7 +12,7 @@ from robot_dynamics.view.browser.fineness import CONTROLS
 from robot_dynamics.view.browser.notices import Notices, list_of
 from robot_dynamics.view.browser.panel import Actions as Actions
 from robot_dynamics.view.browser.panel import Buttons, ControllerPanel, MovePanel, settled
-from robot_dynamics.view.browser.picture import Picture, Shown
+from robot_dynamics.view.browser.picture import MOST_NUMBERS, Picture, Shown
 from robot_dynamics.view.browser.plots import Plots
 from robot_dynamics.view.browser.server import draws_fast, wait_until_drawn
 from robot_dynamics.view.browser.stage import Stage
@@ -107,7 +107,9 @@ class Page:
             gui.add_html(LEGEND)
             boxes = {
                 "efforts": gui.add_checkbox("efforts against limits", True),
-                "numbers": gui.add_checkbox("numbers", True),
+                "numbers": gui.add_checkbox(
+                    "numbers", True, hint=f"At the {MOST_NUMBERS} joints nearest to their limits"
+                ),
                 "weights": gui.add_checkbox("weights of the links", True),
                 "reference": gui.add_checkbox("reference (blue ghost)", True),
                 "goal": gui.add_checkbox("goal of the sliders (orange ghost)", True),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from heapq import nlargest
 
 import viser
 
@@ -16,6 +17,8 @@ from robot_dynamics.view.samples import StateSample
 REFERENCE_COLOR: RGB = (0.15, 0.45, 0.85)
 GOAL_COLOR: RGB = (0.95, 0.55, 0.10)
 GHOST_OPACITY = 0.32
+MOST_NUMBERS = 8
+"""Joints or legs with a number at once: labels of more hide each other and the robot."""
 NODES = ("/body", "/reference", "/goal", "/efforts", "/weights")
 
 
@@ -73,13 +76,19 @@ class Picture:
         self._weights.visible = shown.weights
         if shown.weights:
             self._weights.update(poses)
+        numbered = self._most_loaded(sample.efforts) if shown.numbers else []
         for name, gauge in self._gauges.items():
             gauge.visible = shown.efforts
             if shown.efforts:
-                gauge.update(poses, sample.efforts.get(name), shown.numbers)
+                gauge.update(poses, sample.efforts.get(name), name in numbered)
         self._ghost(self._reference, poses, sample.references if shown.reference else {})
         self._ghost(self._goal, poses, {**sample.positions, **goal} if goal and shown.goal else {})
         return poses
+
+    def _most_loaded(self, efforts: Mapping[str, float]) -> list[str]:
+        """Names of the joints or legs with the largest shares of their limits."""
+        known = [name for name in self._gauges if name in efforts]
+        return nlargest(MOST_NUMBERS, known, key=lambda name: self._gauges[name].share(efforts[name]))
 
     def bounds(self, positions: Mapping[str, float]) -> tuple[Array, Array]:
         """Least and greatest coordinates of the robot [m]."""
