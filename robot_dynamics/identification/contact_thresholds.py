@@ -11,10 +11,10 @@ from robot_dynamics.control.arm.contact import FLOOR_SHARE, ObserverParameters
 from robot_dynamics.identification.result import Comparison, Identification
 from robot_dynamics.spatial import Array
 
-CONTACT_DEVIATIONS = 3.0, 4.0
-"""Range of a threshold over the deviation of the residual at a speed."""
-LARGEST_MARGIN = 1.1
-"""Threshold over the largest residual at a speed, in this range."""
+CONTACT_DEVIATIONS = 4.0
+"""Threshold over the deviation of the residual at a speed."""
+LARGE_SHARE, FEWER_DEVIATIONS, LARGEST_MARGIN = 0.1, 3.0, 1.1
+"""Share of the effort limit beyond which fewer deviations do, and this margin over the largest residual."""
 CONTACT_SPEEDS = 0.0, 0.05, 0.2
 """Speeds of the thresholds, as shares of the velocity limits: dry friction is uncertain after a reversal."""
 FEWEST = 20.0
@@ -24,9 +24,9 @@ FEWEST = 20.0
 def observer_parameters(found: Identification) -> dict[str, Any]:
     """Parameters `ObserverParameters` that an identification tells.
 
-    The threshold at a speed is `LARGEST_MARGIN` times the largest effort that the observer would have felt
-    there, within the range of `CONTACT_DEVIATIONS`: noise has rare large values, friction is bounded. It is
-    that of motion that was held out or of all of it, whichever is larger.
+    The threshold at a speed is `CONTACT_DEVIATIONS` times the deviation of what the observer would have felt
+    there, in motion that was held out or in all of it, whichever is larger. Where that is a large share of
+    the effort limit, the joint sticks, and friction is bounded: `FEWER_DEVIATIONS` do there.
     """
     chain, drift = found.chain, ObserverParameters()
     known: dict[str, Any] = {"friction_drift": drift.friction_drift}
@@ -72,7 +72,9 @@ def thresholds_by_speed(
                 squares[k, j] += weight @ felt**2
                 largest[k, j] = max(largest[k, j], np.max(np.abs(felt[weight >= 0.5]), initial=0.0))
     deviations = np.sqrt(squares / np.maximum(weights, 1e-9))
-    found = np.clip(LARGEST_MARGIN * largest, *np.multiply.outer(CONTACT_DEVIATIONS, deviations))
+    large = LARGE_SHARE * np.array([limit.effort for limit in limits])
+    fewer = np.maximum(FEWER_DEVIATIONS * deviations, LARGEST_MARGIN * largest)
+    found = np.minimum(CONTACT_DEVIATIONS * deviations, np.maximum(fewer, large))
     for j in range(len(limits)):
         known = np.flatnonzero(weights[:, j] >= FEWEST)
         if not len(known):

@@ -77,7 +77,7 @@ def test_a_push_is_found_when_it_is_and_free_motion_is_silent(tmp_path, capsys):
     assert "none.csv" in capsys.readouterr().err
 
 
-def test_noise_asks_for_four_deviations_and_friction_that_is_bounded_for_three():
+def test_noise_asks_for_four_deviations_and_a_joint_that_sticks_for_three():
     """A joint moves for 200 s, then sticks as long with up to 8 N·m."""
     limit, count, gain = rd.load_urdf(PUMA).driving_joint(0).limits, 50_000, 25.0
     share = -np.expm1(-gain * 0.004)
