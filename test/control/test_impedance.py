@@ -168,6 +168,26 @@ def test_a_pushed_arm_yields_and_returns_and_live_stiffness_blends():
     np.testing.assert_allclose(loop.plant.position, READY, atol=1e-4)
 
 
+@pytest.mark.parametrize(
+    ("given", "limits"),
+    [({}, False), ({"effort_filter": 0.004}, False), ({"max_effort_rate": (20.0,)}, True)],
+)
+def test_only_efforts_that_are_limited_are_said_to_be(given, limits):
+    loop = ArmLoop("ur5", READY, **MODE, **given)
+    loop.run(0.1)
+    loop.go(np.add(READY, (0.4, -0.3, 0.3, 0.2, -0.2, 0.3)), 1.5)
+    seen, update = [], loop.control.update
+
+    def watched(*state):
+        command = update(*state)
+        seen.append(command.saturated)
+        return command
+
+    loop.control.update = watched
+    loop.run(2.0)
+    assert np.any(seen) == limits
+
+
 def test_a_load_that_has_been_estimated_is_carried_on_and_taken_back():
     """An unknown payload: the softer law bears what was estimated of it, and so does the law before again."""
     soft = {"joint_stiffness": (40.0,), "start_motion": -1.0}

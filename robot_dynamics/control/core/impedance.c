@@ -31,7 +31,7 @@ void rd_see_state(rd_core *core, double elapsed, int broken)
     }
 }
 
-/* But in a stop. */
+/* But in a stop. A filter limits no effort, and what is within the rate stays as it is to the last bit. */
 void rd_bound_rate(rd_core *core)
 {
     const rd_settings *s = core->settings;
@@ -42,7 +42,14 @@ void rd_bound_rate(rd_core *core)
     const double share = followed(core->period, s->smoothing[2]);
     for (int j = 0; j < core->n; ++j) {
         const double most = s->effort_rates[j] * core->period, step = core->effort[j] - core->sent[j];
-        core->effort[j] = core->sent[j] + share * fmin(fmax(step, -most), most);
+        const double bounded = fmin(fmax(step, -most), most);
+        const int limited = bounded != step || core->effort[j] != core->unlimited[j];
+        if (share < 1.0 || bounded != step) {
+            core->effort[j] = core->sent[j] + share * bounded;
+        }
+        if (!limited) {
+            core->unlimited[j] = core->effort[j];
+        }
     }
 }
 
