@@ -17,6 +17,8 @@ SLIPPING = "its brakes slip: the efforts carry it until ~/unpark"
 """State of a robot that has moved on engaged brakes."""
 RETURN = 0.05
 """Time in which the efforts come back where the robot moves on engaged brakes [s]."""
+GIVING_WAY = 2.5
+"""Distance for which brakes may give way while they take over the load, times that of later."""
 ROUNDING = 1e-9
 """A smaller share of the efforts is none."""
 
@@ -83,6 +85,7 @@ class Brakes:
         self.since = -math.inf
         self._now = -math.inf
         self._place: Array | None = None
+        self._fading = False
         self._slipped = math.nan
 
     def advance(self, time: float) -> None:
@@ -106,19 +109,20 @@ class Brakes:
             self.since, self._slipped = time, math.nan
 
     def watch(self, time: float, position: Array, most: float) -> None:
-        """Bring the efforts back, until a release, where the robot moves on engaged brakes without them.
+        """Bring the efforts back, until a release, where the robot moves on brakes that should hold it.
 
         Args:
             time: [s].
             position: (n,) measured [rad or m].
-            most: distance that brakes may give way [rad or m].
+            most: distance that brakes may give way without the efforts [rad or m].
         """
-        if not self.engaging or self.slips or self.share(time) > 0.0:
+        share = self.share(time)
+        if not self.engaging or self.slips or share >= 1.0:
             self._place = None
-        elif self._place is None:
-            self._place = position.copy()
-        elif np.abs(position - self._place).max() > most:
-            self._slipped = time
+        elif self._place is None or (self._fading and share <= 0.0):
+            self._place, self._fading = position.copy(), share > 0.0
+        elif np.abs(position - self._place).max() > (GIVING_WAY if self._fading else 1.0) * most:
+            self._slipped = time - share * RETURN
 
     @property
     def slips(self) -> bool:

@@ -103,6 +103,18 @@ def test_a_platform_whose_brakes_do_not_hold_is_carried_again():
     assert loop.phases[-1] is Phase.HOLDING and not loop.control.brake
 
 
+def test_brakes_that_do_not_hold_are_noticed_while_the_efforts_fade():
+    """A UR5 moved by 2.5 rad at 4.5 times its velocity limit, a platform fell to its stops."""
+    for loop, least, most in ((ArmLoop("ur5", READY, brakes=True), 0.01, 0.06), (PlatformLoop(), 1e-3, 6e-3)):
+        loop.run(1.2)
+        loop.control.emergency_stop()
+        loop.run(3.0)  # no brake has engaged
+        assert loop.control.brake and "slip" in loop.control.state
+        assert least < np.abs(loop.positions - loop.positions[0]).max() < most
+        assert np.abs(loop.velocities / loop.limits).max() < 0.1
+        assert np.abs(loop.velocities[-1] / loop.limits).max() < 1e-3
+
+
 def test_an_arm_that_was_moved_on_its_brakes_stays_where_it_is_when_they_let_go():
     loop = moving(brakes=True, safe_fade_time=0.1)
     loop.control.park()
