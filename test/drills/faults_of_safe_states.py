@@ -75,7 +75,7 @@ def emergency_stop_without_states(scene: Scene) -> None:
 
 def _is_stopped(scene: Scene) -> None:
     """It rests on its brakes, and takes no trajectory."""
-    _rests_on_brakes(scene, "stopped by an emergency stop", THROWN)
+    _rests_on_brakes(scene, "stopped: on its brakes until ~/unpark", THROWN)
     goal = scene.make([(2.0, scene.goals[0])])
     scene.send_until(f"is not ready for a trajectory|{THROWN}", scene.trajectories, goal)
 

@@ -106,7 +106,7 @@ def test_a_stopped_platform_does_not_fall_when_a_second_node_comes_and_goes(scen
     scene.wait(lambda: scene.brakes and not scene.brakes[-1], "the brakes are not released")
     scene.hang()
     scene.ask("emergency_stop")
-    scene.wait(lambda: "stopped by an emergency stop" in first.output, "it does not stop")
+    scene.wait(lambda: "stopped: on its brakes until ~/unpark" in first.output, "it does not stop")
     rest = scene.see()[-1]
     scene.brakes.clear()
     second = scene.start(native_loop=host)

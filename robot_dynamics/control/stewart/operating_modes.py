@@ -67,7 +67,7 @@ class OperatingMode(enum.Enum):
     PARKED = "parked"
     STRANDED = "stopped where no way leads to the park pose within the limits"
     STOPPING = "emergency stop: stopping"
-    STOPPED = "stopped by an emergency stop"
+    STOPPED = "stopped: on its brakes until ~/unpark"
     RISING = "leaving the brakes"
     PROTECTING = "protective stop: stopping"
     PROTECTED = "protective stop: brakes engaged until ~/reset_fault and ~/unpark"
