@@ -129,7 +129,10 @@ def _advice(found: Identification, summary: dict[str, Any]) -> Iterator[str]:
         if parts:
             yield f"{name} was tested in {' and '.join(parts)} only."
     if len(found.learn) == 1:
-        yield "A second, different motion at half the speed: friction and inertia are then separated."
+        yield (
+            "A second, different motion at half the speed. In simulation two such runs left half of the error"
+            " of one run of the same length in all (median); on 5 of 14 robots they were no better."
+        )
 
 
 def _bars(found: Identification, summary: dict[str, Any]) -> list[Bar]:

@@ -232,6 +232,7 @@ def test_pinocchio_gives_the_same_efforts_from_the_files(robot, request, puma, t
     places = [text.index(words) for words in (verdict, "What to do next", "<h2>Friction</h2>")]
     assert places == sorted(places)
     assert "Better than the description: joint1, joint2" in text
+    assert "A second, different motion at half the speed. In simulation two such runs left half" in text
     assert ("none seen" in text) == (robot == "curved")
     assert "not determined (" in text
     assert re.findall(r"\d[\d.]*e-1[5-9]", text) == []  # rounding
