@@ -73,13 +73,15 @@ def test_the_page_shows_the_robot_and_loads_nothing_from_elsewhere(live):
     assert len(live.driver.find_elements("css selector", ".uplot")) == 2
 
 
-def test_edges_are_coarse_where_the_processor_draws(live):
+def test_pictures_are_coarse_where_the_processor_draws(live):
     """The tests' browser has no graphics card."""
     smooth = live.driver.execute_script(
         "return document.querySelector('canvas[data-engine]').getContext('webgl2')"
         ".getContextAttributes().antialias"
     )
     assert smooth is False
+    dots = live.driver.execute_script("return devicePixelRatio")
+    assert f"fixedDpr={0.75 * dots:g}" in live.driver.current_url
 
 
 # Right edge, upper and lower edge of the panels with the plots, by their titles and the bars about them.

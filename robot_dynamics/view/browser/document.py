@@ -1,7 +1,7 @@
 """Additions to viser's HTML document.
 
-It comes back by itself, has coarser edges without a graphics card, its messages cover nothing, and on a phone
-the controls take half of the page.
+It comes back by itself, draws coarser pictures without a graphics card, its messages cover nothing, and on a
+phone the controls take half of the page.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ document.addEventListener("visibilitychange", () => window.dispatchEvent(new Eve
 """
 """viser looks for a server that went away only while its window has the keyboard; who has started another in
 a terminal beside it has the keyboard there. So here a page that can be seen counts."""
-COARSE_EDGES = """
+COARSE = """
 const context = HTMLCanvasElement.prototype.getContext;
 HTMLCanvasElement.prototype.getContext = function (kind, options) {
   if (/^webgl/.test(kind) && drawnInSoftware()) options = { ...options, antialias: false };
@@ -34,8 +34,14 @@ function drawnInSoftware() {
   }
   return software;
 }
+const asked = new URLSearchParams(location.search);
+if (drawnInSoftware() && !asked.has("fixedDpr")) {
+  asked.set("fixedDpr", 0.75 * window.devicePixelRatio);
+  history.replaceState(null, "", "?" + asked);
+}
 """
-"""Smooth edges take half of the time of a picture that the processor draws."""
+"""Smooth edges take half of the time of a picture that the processor draws. viser's own choice of the dots
+changes with its load, and with each change the plots would be placed anew; it ends at this value anyway."""
 SHEET = """
 @media (max-width: 36em) {
   .mantine-Paper-root[style*='bottom: 0'] { width: 100% !important; max-height: 50% !important; }
@@ -52,7 +58,7 @@ STRIP = """
 """
 """Messages of viser itself stand in a line above the picture; the pointer unfolds them."""
 HEAD = b"<head>"
-SCRIPT = BACK_BY_ITSELF + COARSE_EDGES
+SCRIPT = BACK_BY_ITSELF + COARSE
 ADDED = f"{HEAD.decode()}<script>{SCRIPT}</script><style>{STRIP}{SHEET}</style>".encode()
 
 
