@@ -46,7 +46,7 @@ class Command:
 
     Attributes:
         effort: (n,) within the limits, in the order of the controller's joints [N·m or N].
-        unlimited: (n,) what the law asked for before the limits.
+        unlimited: (n,) what the law, with its filters, asked for before the limits.
         reference: where the machine shall be now; its type is the controller's.
         phase: of the controller in this cycle.
     """

@@ -163,13 +163,13 @@ def test_the_torque_is_the_law_s_by_pinocchio(robot, law):
     expected = Expected(robot, frame[1], parameters)
     control = rd.ArmController(loop.chain, arm, rd.ArmParameters(**MODE, **parameters))
     rng = np.random.default_rng(7)
-    control.update(0.0, q, np.zeros(n))
+    sent = control.update(0.0, q, np.zeros(n)).effort
     control.follow(loop.chain.joint_names, [rd.Waypoint(1.0, tuple(q + 0.2))])
     shares = [
         1.0 - np.exp(-0.002 / constant) if (constant := parameters[f"{of}_filter"]) else 1.0
         for of in ("position", "velocity", "effort")
     ]
-    seen, sent = [q, np.zeros(n)], None
+    seen = [q, np.zeros(n)]
     for k in range(1, 12):
         reference = control.reference(0.002 * k).position
         aside = 0.03 if shares == [1.0] * 3 else 0.001  # a jump begins the filters anew
@@ -177,9 +177,9 @@ def test_the_torque_is_the_law_s_by_pinocchio(robot, law):
         command = control.update(0.002 * k, *state)
         seen = [old + share * (new - old) for old, new, share in zip(seen, state, shares[:2], strict=True)]
         torque = expected.torque(command.reference, *seen)
-        np.testing.assert_allclose(command.unlimited, torque, rtol=1e-9, atol=1e-9)
-        if sent is not None:
-            np.testing.assert_allclose(command.effort, sent + shares[2] * (torque - sent), 1e-9, 1e-9)
+        asked = sent + shares[2] * (torque - sent)
+        np.testing.assert_allclose(command.unlimited, asked, rtol=1e-9, atol=1e-9)
+        np.testing.assert_allclose(command.effort, asked, 1e-9, 1e-9)
         sent = command.effort
 
 
