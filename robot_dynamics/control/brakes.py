@@ -119,10 +119,12 @@ class Brakes:
         share = self.share(time)
         if not self.engaging or self.slips or share >= 1.0:
             self._place = None
+        elif self._place is not None and np.abs(position - self._place).max() > most * (
+            GIVING_WAY if self._fading else 1.0
+        ):
+            self._slipped = time - share * RETURN
         elif self._place is None or (self._fading and share <= 0.0):
             self._place, self._fading = position.copy(), share > 0.0
-        elif np.abs(position - self._place).max() > (GIVING_WAY if self._fading else 1.0) * most:
-            self._slipped = time - share * RETURN
 
     @property
     def slips(self) -> bool:

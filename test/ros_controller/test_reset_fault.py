@@ -150,13 +150,21 @@ def test_an_emergency_stop_of_an_arm_engages_its_brakes_until_unpark(host):
         assert call("emergency_stop").success
         until(lambda: commands[-1].data, "the brakes are not engaged")
         until(lambda: robot.faded, "efforts stay")
+
+        def slide():
+            place[0] += 1e-3
+            robot.hold_at(place)
+
+        peer.repeat_until(slide, lambda: not robot.faded, "the arm is not carried by its efforts")
+        node.wait_for_output("ERROR.*the arm moves on its brakes: its brakes slip: the efforts carry it")
         assert "reset_fault" in call("unpark").message
         assert call("reset_fault").success
         answer = call("unpark")
         assert answer.success and answer.message == "leaving the brakes"
         until(lambda: not commands[-1].data, "the brakes are not released")
         until(lambda: not robot.faded, "the arm is not carried")
-        np.testing.assert_allclose(robot.hold_at(place), gravity_load(place), rtol=1e-6)
+        # Feedback leads it back to where the efforts came back.
+        np.testing.assert_allclose(robot.hold_at(place), gravity_load(place), atol=0.3)
 
 
 def test_targets_that_replace_each_other_are_followed_as_a_stream():

@@ -12,6 +12,7 @@ from rclpy.node import Node
 from std_msgs.msg import Bool
 from std_srvs.srv import Trigger
 
+from robot_dynamics.control.brakes import SLIPPING
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.ros.control.controller_node import ControllerNode
 from robot_dynamics.ros.control.host import C
@@ -86,8 +87,11 @@ class StopServices(Generic[C]):
         state = controller.state if self._brakes and controller is not None and acting else ""
         if state != self._state:
             self._state = state
-            if state:
-                self._node.get_logger().info(f"the {self._robot}: {state}")
+            log = self._node.get_logger()
+            if state == SLIPPING:
+                log.error(f"the {self._robot} moves on its brakes: {state}")
+            elif state:
+                log.info(f"the {self._robot}: {state}")
 
     def _on_report(self, message: Bool) -> None:
         """The driver knows the state of its brakes."""
