@@ -164,7 +164,7 @@ def prepared_runs(
         ]
         if errors[1] < errors[0] + LEAST_BETTER:
             cutoff, runs, delay = greatest, more, other
-    if options.delay is None:
+    if options.delay is None and delay.seconds:
         runs, delay = _timed_by_law(logs, (runs, delay), others, cutoff, base, chain, options)
     runs = [*runs, *map(_run, _filtered(others, chain, cutoff, options, delay.seconds))]
     return runs, Treatment(cutoff, options.cutoff is not None, delay, tuple(_notes(whole, chain)))
@@ -250,6 +250,7 @@ def _timed_by_law(
 
     Two Gauss-Newton steps of the delay, together with all parameters and travels, begin at the one that was
     ``found`` without them. They count where the second is within its deviation, and that is the smaller one.
+    Where no delay was found they are not made: friction by another law than the robot's would look like one.
     """
     runs, delay = found
     gravity = earth_or_none(options.compensates_gravity)
@@ -267,9 +268,7 @@ def _timed_by_law(
         return found
     if abs(seconds) > SIGNIFICANT * deviation:
         return tried, Delay(seconds, deviation)
-    if delay.seconds:
-        runs = [_run(parts) for parts in _filtered(logs, chain, cutoff, options, 0.0)]
-    return runs, Delay(0.0, deviation)
+    return [_run(parts) for parts in _filtered(logs, chain, cutoff, options, 0.0)], Delay(0.0, deviation)
 
 
 def _remaining_delay(

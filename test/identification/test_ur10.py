@@ -16,6 +16,7 @@ from robot_dynamics.cli.main import main
 from robot_dynamics.identification import inertial
 from robot_dynamics.identification.contacts import felt
 from robot_dynamics.identification.files import read_drives, read_observer
+from robot_dynamics.identification.identify import identify
 from robot_dynamics.identification.logs import read_log
 
 pytestmark = pytest.mark.long
@@ -41,6 +42,11 @@ def test_a_ur10_is_identified_from_its_log(tmp_path):
     assert result["friction"]["load_friction"][1] == pytest.approx(0.055, abs=0.01)
     assert max(result["friction"]["presliding_friction"]) > 2.0
     prior = rd.load_urdf(urdf)
+    log = read_log(str(LOG), prior.joint_names)
+    first = slice(int(0.7 * len(log.time)))
+    part = replace(log, time=log.time[first], q=log.q[first], qd=log.qd[first], effort=log.effort[first])
+    # The law of friction alone would ask for -7.9 ± 2.5 ms.
+    assert identify(prior, [part]).treatment.delay.seconds == 0.0
     assert result["total_mass"] == pytest.approx(sum(j.body.mass for j in prior.joints), rel=0.15)
     for joint in rd.load_urdf(tmp_path / "identified.urdf").joints:
         assert np.linalg.eigvalsh(inertial.pseudo_inertia(inertial.parameters_of(joint.body)))[0] > 0.0
