@@ -113,11 +113,14 @@ def test_a_table_shows_itself_in_a_notebook():
         (lambda arm: rd.load_urdf(arm, tip=5), "tip is 5; it must be the name of a link"),
         (lambda arm: rd.load_urdf(arm, root=5), "root is 5; it must be the name of a link"),
         (lambda arm: rd.load_urdf(arm, tips=["link6", 3]), "tips has 3; it must be the name of a link"),
-        (lambda arm: rd.load_urdf(arm, locked_joints=5), "locked_joints is 5; it must map joints"),
+        (
+            lambda arm: rd.load_urdf(arm, locked_joints=5),
+            "locked_joints is 5; it must be a mapping of joints",
+        ),
         (lambda arm: rd.compile_dynamics(5), "chain is 5; it must be a KinematicChain"),
         (lambda arm: rd.dh_parameters(5), "chain is 5; it must be a KinematicChain"),
         (lambda arm: rd.retime(5, 5), "model is 5; it must be a KinematicChain, CompiledDynamics"),
-        (lambda arm: rd.load_stewart(5), "a machine is a path"),
+        (lambda arm: rd.load_stewart(5), "a machine must be a path"),
         (lambda arm: rd.ArmController(5, rd.ArmParameters()), "chain is 5; it must be a KinematicChain"),
     ],
 )

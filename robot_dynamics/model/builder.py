@@ -57,7 +57,9 @@ def build_chain(
         if name is not None and not isinstance(name, str):
             raise WrongTypeError(f"{argument} is {quoted(name)}; it must be the name of a link")
     if locked_joints is not None and not isinstance(locked_joints, Mapping):
-        raise WrongTypeError(f"locked_joints is {quoted(locked_joints)}; it must map joints to positions")
+        raise WrongTypeError(
+            f"locked_joints is {quoted(locked_joints)}; it must be a mapping of joints to positions"
+        )
     if tip is not None and tips is not None:
         raise ModelError(f"tip is {quoted(tip)} and tips is {quoted(tips)}; give one of them")
     named = tips if tip is None else [tip]

@@ -130,7 +130,7 @@ def _document(source: str | Path | Mapping[str, Any]) -> Mapping[str, Any]:
             source, "machine file", lambda reason: ModelError(f"the machine cannot be read: {reason}")
         )
     raise WrongTypeError(
-        f"a machine is a path, YAML text of more than one line, or a mapping, not {type(source).__name__}"
+        f"a machine must be a path, YAML of more than one line, or a mapping, not {type(source).__name__}"
     )
 
 

@@ -371,7 +371,7 @@ def test_only_errors_that_name_the_argument_come_out(value, targets):
         except rd.RobotDynamicsError as error:
             if len(str(error)) > LONGEST_MESSAGE:
                 wrong.append(f"{name}: a message of {len(str(error))} characters")
-            if isinstance(error, TypeError) and "must be a" not in str(error):
+            if isinstance(error, TypeError) and "must be " not in str(error):
                 wrong.append(f"{name}: {error}")
         except Exception as error:
             wrong.append(f"{name}: {type(error).__name__} {str(error)[:100]}")

@@ -267,7 +267,7 @@ def _with_turns(lengths: Array, rates: Array, steps: int, duration: float) -> Ar
     begins = slice(first, None, size)
     rate, later = rates[begins], rates[first + 1 :: size]
     turns = rate * later < 0.0
-    found = lengths.copy()
+    found: Array = lengths.copy()
     found[begins] += 0.5 * duration * rate**2 * turns / np.where(turns, rate - later, 1.0)
     return found
 
