@@ -96,8 +96,8 @@ def as_streamed(
     found = np.array(rows)
     worst = tuple(int(np.argmax(found[:, k])) for k in (1, 2))
     size = np.max(found[worst[0], 1]), np.max(found[worst[1], 2])
-    place = worst[0] if size[0] >= size[1] else worst[1]
-    before = np.arange(found[place, 0], max(found[place, 0] - BEFORE, 0.0) - 1e-9, -BEFORE_STEP)
+    farthest = worst[0] if size[0] >= size[1] else worst[1]
+    before = np.arange(found[farthest, 0], max(found[farthest, 0] - BEFORE, 0.0) - 1e-9, -BEFORE_STEP)
     tolerated = control.parameters.stream_tolerance
     beyond = size[0] > tolerated[0] or size[1] > tolerated[1]
     asked = [_pose(motion, begin + since) for since in before.tolist()] if beyond else []
