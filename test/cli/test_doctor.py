@@ -52,7 +52,7 @@ def test_a_missing_compiler_is_a_fault_with_its_remedy(capsys, monkeypatch):
 
 @pytest.fixture
 def another_middleware():
-    """What rclpy loads is looked at anew in the test, and after it."""
+    """Look anew at what rclpy loads, in the test and after it."""
     doctor._middleware.cache_clear()
     yield
     doctor._middleware.cache_clear()

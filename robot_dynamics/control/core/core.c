@@ -125,16 +125,22 @@ double rd_control_period(const rd_core *core, const rd_settings *settings)
     return settings->control_period != 0.0 ? settings->control_period : core->period;
 }
 
+const rd_motion *rd_look_ahead(rd_core *core, double time, double *half)
+{
+    *half = core->settings->looks_ahead ? 0.5 * rd_control_period(core, core->settings) : 0.0;
+    if (!(*half > 0.0)) {
+        return &core->reference;
+    }
+    rd_refer(core, time + *half, &core->ahead);
+    return &core->ahead;
+}
+
 static int find_effort(rd_core *core, double time, double *effort)
 {
     const rd_settings *settings = core->settings, *replaced = core->replaced;
-    const double half = settings->looks_ahead ? 0.5 * rd_control_period(core, settings) : 0.0;
-    const rd_motion *ahead = &core->reference;
+    double half;
+    const rd_motion *ahead = rd_look_ahead(core, time, &half);
     core->replaced = NULL;
-    if (half > 0.0) {
-        ahead = &core->ahead;
-        rd_refer(core, time + half, ahead);
-    }
     if (!settings->machine->effort(core, settings, ahead, half, effort)) {
         return 0;
     }

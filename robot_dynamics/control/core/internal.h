@@ -372,6 +372,8 @@ void rd_capture(rd_core *core, int kind);
 
 /* Period of the settings, else the measured one; 0 while there is none [s]. */
 double rd_control_period(const rd_core *core, const rd_settings *settings);
+/* The reference that a law looks at in the cycle of a time: half a period ahead where the settings ask for it [s]. */
+const rd_motion *rd_look_ahead(rd_core *core, double time, double *half);
 /* Whether the law of the mode runs while a button is pressed; whether it waits for that. */
 static inline int rd_is_held_to_run(const rd_settings *settings)
 {

@@ -264,13 +264,11 @@ static int find_departure(rd_core *core)
 {
     const rd_settings *s = core->settings;
     const unsigned follows = ~(s->machine->without_feedback | s->machine->held_to_run | s->machine->yielding);
-    const double half = s->looks_ahead ? 0.5 * rd_control_period(core, s) : 0.0;
-    const rd_motion *ahead = half > 0.0 ? &core->ahead : &core->reference;
-    double *effort = core->before;
+    double half, *effort = core->before;
     if (!(follows >> s->mode & 1U) || s->mode == RD_CALLED || core->recaptures || !core->knows_last) {
         return 0;
     }
-    rd_refer(core, core->time + half, ahead);
+    const rd_motion *ahead = rd_look_ahead(core, core->time, &half);
     if (!s->machine->effort(core, s, ahead, half, effort) || !rd_all_finite(effort, core->n)) {
         return 0;
     }

@@ -120,8 +120,7 @@ static double find_step(const rd_six lack, const rd_six products, rd_six f)
             const double per = 1.0 / gap;
             f[i][k] = (beside + first * lack[i][k]) * per;
             f[k][i] = -(beside + last * lack[i][k]) * per;
-            const double size = fabs(beside * per);
-            most = size > most ? size : most;
+            most = fmax(most, fabs(beside * per));
         }
     }
     return most;
@@ -143,8 +142,7 @@ static void find_eigen(const rd_six a, rd_row kept[AXES], double values[AXES])
         for (int i = 0; i < AXES; ++i) {
             lack[i] *= -1.0;
             lack[i][i] += 1.0;
-            const double size = fabs(lack[i][i]);
-            most = size > most ? size : most;
+            most = fmax(most, fabs(lack[i][i]));
         }
         if (most < ORTHONORMAL && beside_diagonal(products) <= NEGLIGIBLE) {
             for (int i = 0; i < AXES; ++i) {

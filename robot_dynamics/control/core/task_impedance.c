@@ -281,8 +281,8 @@ static void find_products(const rd_row *columns, int n, rd_six products)
     }
 }
 
-/* Share of what pulls (n) that takes no joint beyond its velocity limit before the next state: where axes align, a light
- * load would be thrown by springs of the heavy one. `mass` (n, n) is factored, `found` (n) scratch. */
+/* Share of what pulls (n) that, by the model, takes no joint far beyond its velocity limit before the next state: where
+ * axes align, a light load would be thrown by springs of the heavy one. `mass` (n, n) is factored, `found` (n) scratch. */
 static double share_of_pull(const rd_core *core, const rd_settings *s, const double *mass, const double *pull, double *found)
 {
     const double period = rd_longest_recent(core, rd_control_period(core, s));
