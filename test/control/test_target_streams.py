@@ -228,6 +228,23 @@ def test_a_plan_that_is_made_again_does_not_lose_the_report_of_its_stream():
     assert "followed as a stream" in remark
 
 
+def test_targets_with_another_lead_begin_anew_and_do_not_swing_out():
+    """Targets that move and then some that stand, sent farther ahead: the arm left these by 0.08 rad."""
+    sender = Teleoperation()
+    for place in (0.007, 0.014, 0.021, 0.028, 0.007):
+        sender.send((place, 0.0), duration=0.08)
+        for _ in range(8):
+            sender.cycle()
+    target = sender.place.copy()
+    for _ in range(25):
+        sender.send(target, duration=0.24)
+        for _ in range(4):
+            sender.cycle()
+    away = np.array(sender.references)[-100:, 0] - target
+    assert not sender.refused
+    assert np.abs(away).max() < 0.01
+
+
 def test_the_stop_of_a_stream_has_no_piece_that_is_too_short_for_its_acceleration():
     """A joint that stood almost braked for 1e-10 s, with 1.7 times its acceleration by rounding."""
     run = Teleoperation()

@@ -22,6 +22,7 @@ from robot_dynamics.control.smoothing import (
     LONGEST_PERIOD,
     NEEDED,
     SHORTEST_BEYOND,
+    SHORTEST_GAP,
     StreamFilter,
 )
 from robot_dynamics.control.spline import QuinticSpline, hermite_spline
@@ -126,6 +127,7 @@ class JointStream:
         self._lock = threading.Lock()
         self._barred = ""
         self._seen = self._latest = -math.inf
+        self._lead = 0.0
         self._table: WaypointTable | None = None
         self._horizon = 0.0
         self._told = False
@@ -215,8 +217,13 @@ class JointStream:
             return self._filter.ready
         self._table = table
         due = plan_start.start + float(table.times[0])
-        if not 0.0 < due - self._latest < self._filter.gap:
+        unstamped, lead = plan_start.start == now, due - now
+        # One sender's targets are equally far ahead: across a change the smooth path would swing.
+        if not 0.0 < due - self._latest < self._filter.gap or (
+            unstamped and abs(lead - self._lead) > SHORTEST_GAP
+        ):
             self.clear()
+        self._lead = lead
         before = self._filter.last
         near = plan_start.origin.position if before is None else before.position
         position = table.positions[0][list(order)]
@@ -228,8 +235,7 @@ class JointStream:
                 raise TrajectoryError("the target is out of reach of the one before it in its stream")
             self.clear()
         tick = self._clock.tick(due, position)
-        unstamped = plan_start.start == now
-        self._latest, self._horizon = due, min(self._horizon, due - now)
+        self._latest, self._horizon = due, min(self._horizon, lead)
         self._filter.add(sample, tick if unstamped and self._clock.on_ticks else due, now, self._clock.period)
         return self._filter.ready
 
