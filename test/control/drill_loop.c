@@ -103,9 +103,9 @@ int main(void)
     states(&loop, 3, 0.3, 0.0);
     tell("holding", &loop, core);
 
-    const rd_plan late = {1, core->epoch, 0, 3, (double[]){0.0, 0.1, 0.2}, coefficients[0][0], NULL, 0};
-    const rd_plan plan = {2, core->epoch, 0, 3, times, coefficients[0][0], NULL, 0};
-    const rd_plan superseded = {3, core->epoch, 0, 3, times, coefficients[0][0], NULL, 0};
+    const rd_plan late = {1, core->epoch, 0, 3, (double[]){0.0, 0.1, 0.2}, coefficients[0][0], NULL, 0, 0};
+    const rd_plan plan = {2, core->epoch, 0, 3, times, coefficients[0][0], NULL, 0, 0};
+    const rd_plan superseded = {3, core->epoch, 0, 3, times, coefficients[0][0], NULL, 0, 0};
     rd_core_offer_plan(core, &late);
     states(&loop, 1, 0.3, 0.0);
     printf("late plan: %d\n", core->verdict);
@@ -150,7 +150,7 @@ int main(void)
     /* A halt in motion comes to rest first. */
     const double move_times[3] = {core->time + 0.001, core->time + 0.201, core->time + 0.301};
     static const double move[2][6][1] = {{{0.2}, {0}, {0}, {1.0}, {-1.5}, {0.6}}, {{0.3}, {0}, {0}, {0}, {0}, {0}}};
-    const rd_plan moves = {core->considered + 1, core->epoch, 0, 3, move_times, move[0][0], NULL, 0};
+    const rd_plan moves = {core->considered + 1, core->epoch, 0, 3, move_times, move[0][0], NULL, 0, 0};
     rd_core_offer_plan(core, &moves);
     rd_motion here = {(double[1]){0}, (double[1]){0}, (double[1]){0}};
     for (int i = 0; i < 400; ++i) {

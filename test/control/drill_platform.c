@@ -49,7 +49,7 @@ static const double limits[6] = {LIMIT, LIMIT, LIMIT, LIMIT, LIMIT, LIMIT}, fast
 static const double kp[6] = {100, 100, 100, 100, 100, 100}, kv[6] = {20, 20, 20, 20, 20, 0};
 static const double times[3] = {0.0, 1.0, 2.0};
 static double coefficients[2][6][6];
-static const rd_plan descent = {1, 0, 0, 3, times, coefficients[0][0], NULL, 0};
+static const rd_plan descent = {1, 0, 0, 3, times, coefficients[0][0], NULL, 0, 0};
 
 static rd_platform_model make_model(void)
 {
@@ -145,7 +145,7 @@ int main(void)
     tell("holding", &loop);
     const double from[2] = {core->time + 0.01, core->time + 0.11};
     const double rise[6][6] = {{0.02, -0.03, 1.3, 0, 0, 0}, {0}, {0}, {0, 0, 0.1, 0.1, -0.2, 0.3}};
-    const rd_plan plan = {2, core->epoch, 0, 2, from, rise[0], NULL, 0};
+    const rd_plan plan = {2, core->epoch, 0, 2, from, rise[0], NULL, 0, 0};
     rd_core_offer_plan(core, &plan);
     at_height(&loop, &model, 60, 1.3);
     tell("following", &loop);

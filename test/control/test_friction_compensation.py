@@ -39,7 +39,7 @@ def test_a_stop_takes_no_friction_that_is_not_there_for_a_load(period):
     loop.step()
     loop.go(np.subtract(PUMA, 0.3), 1.5)
     loop.run(2.0)
-    assert loop.trip.rule == "start_speed" and loop.share < 0.9
+    assert loop.trip.rule == "following_error" and loop.share < 0.5
     assert np.abs(loop.velocities[-1]).max() < 0.01
 
 
@@ -82,6 +82,18 @@ def test_friction_that_a_light_joint_has_shown_is_overcome_at_once_after_each_re
         loop.run(1.12)
     position, _, _, reference = np.moveaxis(np.array(loop.history[-140:]), 1, 0)
     assert np.abs(position - reference)[:, 5].max() < 0.1
+    assert loop.trip is None
+
+
+def test_a_light_joint_creeps_along_a_slow_trajectory_in_spite_of_its_friction():
+    """Slower than a stream's noise nothing was compensated: the last joint stood still."""
+    drives = {"friction": (6.0, 8.0, 4.0, 0.6, 0.6, 0.4)}
+    loop = ArmLoop("puma", PUMA, declared=drives, real=drives)
+    loop.run(0.1)
+    loop.go(np.add(PUMA, (0.0, 0.0, 0.0, 0.0, 0.0, 0.06)), 12.0)
+    loop.run(12.0)
+    lag = np.abs(np.subtract(loop.references, loop.positions))[:, 5].max()
+    assert lag < 0.01
     assert loop.trip is None
 
 
@@ -182,7 +194,7 @@ def test_the_state_of_presliding_follows_the_reference_alone():
             q, qd, qdd = (
                 getattr(command.reference, name) for name in ("position", "velocity", "acceleration")
             )
-            heading = np.sign(qd) * np.maximum(np.abs(qd) - 0.01, 0.0)
+            heading = qd  # of a trajectory, in which no velocity is noise
             end = np.sign(q - last)
             moved = end + (slid - end) * np.exp(-np.abs(q - last) / travel)
             slid, last = np.where(heading != 0.0, moved, slid), q

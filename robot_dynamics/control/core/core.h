@@ -287,6 +287,7 @@ typedef struct {
     const double *coefficients;   /* (K - 1, 6, n) of the powers of the share of the segment that has passed */
     const rd_stream *stream;      /* instead of coefficients, from the first knot's to the last one's time; or NULL */
     int32_t while_latched;        /* whether it is taken up during a protective stop: a way to brakes */
+    int32_t exact;                /* whether its velocity is meant, however slow: no sender's noise is in it */
 } rd_plan;
 
 /* The picture that other threads may read. The arrays follow it: hold, position, velocity, and the reference's position,

@@ -85,7 +85,7 @@ int rd_hand_guiding(rd_core *core, const rd_settings *s, const rd_motion *ahead,
     }
     for (int j = 0; s->driven && j < core->n; ++j) {
         const double *p = s->friction + RD_FRICTION_PARAMETERS * j, v = core->felt[j];
-        effort[j] += s->guide_friction * rd_friction(p, v, rd_beyond_noise(v), effort[j]);
+        effort[j] += s->guide_friction * rd_friction(p, v, rd_beyond(RD_NOISE, v), effort[j]);
     }
     return 1;
 }

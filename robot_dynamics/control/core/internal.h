@@ -298,12 +298,18 @@ static inline void rd_copy(double *to, const double *from, int n)
     memcpy(to, from, sizeof(double) * (size_t)n);
 }
 
-/* What a reference's velocity has beyond the noise of a stream: a pose at rest that is sent at 60 Hz with a noise of
- * 0.1 mm moves at up to 6 mm/s [rad/s or m/s]. */
-static inline double rd_beyond_noise(double velocity)
+/* What a velocity has beyond noise: a pose at rest that is sent at 60 Hz with a noise of 0.1 mm moves at up to 6 mm/s
+ * [rad/s or m/s]. */
+static const double RD_NOISE = 0.01;
+static inline double rd_beyond(double noise, double velocity)
 {
-    const double noise = 0.01, size = fabs(velocity) - noise;
+    const double size = fabs(velocity) - noise;
     return size > 0.0 ? copysign(size, velocity) : 0.0;
+}
+/* Of the reference's velocity: none along a plan whose velocity is meant. */
+static inline double rd_reference_noise(const rd_core *core)
+{
+    return core->current.plan && core->current.plan->exact ? 0.0 : RD_NOISE;
 }
 
 void rd_doubt_friction(rd_core *core, int joint, double reference_velocity, double elapsed); /* see law.c */

@@ -57,7 +57,7 @@ static void slide(rd_core *core, const rd_settings *s)
         const double *p = s->friction + RD_FRICTION_PARAMETERS * j;
         if (!known) {
             core->slid[j] = 0.0;
-        } else if (p[RD_PRESLIDING] > 0.0 && rd_beyond_noise(rate) != 0.0) {
+        } else if (p[RD_PRESLIDING] > 0.0 && rd_beyond(rd_reference_noise(core), rate) != 0.0) {
             core->slid[j] = rd_slid_after(p, core->slid[j], place - core->slid_at[j]);
         }
         core->slid_at[j] = place;
@@ -66,13 +66,14 @@ static void slide(rd_core *core, const rd_settings *s)
 }
 
 /* Links and drives; the friction at the velocity `rate`, in the states `slid` of presliding (NULL: long after a reversal) and
- * under the links' load, is added, or what `core` compensates of it after a state so long ago [s]. Whether the model gave
- * finite efforts.
+ * under the links' load, is added, or what `core` compensates of it after a state so long ago [s]; below `noise` a rate has no
+ * direction. Whether the model gave finite efforts.
  *
  * A law takes the reference's velocity for it: friction of the measured one would feed a motion wherever a joint has
  * less friction than is declared, and friction along the error would hunt at rest. */
 static int driven_dynamics(int n, const rd_settings *s, const double *q, const double *qd, const double *qdd,
-                           const double *rate, const double *slid, rd_core *core, double elapsed, double *effort)
+                           const double *rate, double noise, const double *slid, rd_core *core, double elapsed,
+                           double *effort)
 {
     const double *in[] = {q, qd, qdd, s->gravity, s->payload, rd_measured_now(s)};
     if (!s->inverse_dynamics(in, effort)) {
@@ -81,7 +82,7 @@ static int driven_dynamics(int n, const rd_settings *s, const double *q, const d
     if (s->driven) {
         for (int j = 0; j < n; ++j) {
             const double *p = s->friction + RD_FRICTION_PARAMETERS * j;
-            const double heading = rd_beyond_noise(rate[j]), built = slid ? rd_presliding(p, heading, slid[j]) : 0.0;
+            const double heading = rd_beyond(noise, rate[j]), built = slid ? rd_presliding(p, heading, slid[j]) : 0.0;
             const double friction = rd_friction(p, rate[j], heading, effort[j]) + built;
             effort[j] += s->rotor_inertia[j] * qdd[j] + (core ? compensated(core, s, j, friction, elapsed) : friction);
         }
@@ -92,7 +93,7 @@ static int driven_dynamics(int n, const rd_settings *s, const double *q, const d
 static int inverse_dynamics(int n, const rd_settings *s, const double *q, const double *qd, const double *qdd,
                             const double *rate, double *effort)
 {
-    return driven_dynamics(n, s, q, qd, qdd, rate, NULL, NULL, 0.0, effort);
+    return driven_dynamics(n, s, q, qd, qdd, rate, RD_NOISE, NULL, NULL, 0.0, effort);
 }
 
 static int arm_bearing(rd_core *core, const rd_settings *s, double *effort)
@@ -189,7 +190,7 @@ static void estimate_load(rd_core *core, const rd_settings *s, double elapsed)
 void rd_doubt_friction(rd_core *core, int j, double rate, double elapsed)
 {
     const double most = core->settings->velocity_limits[j];
-    const double lead = rd_direction(rd_beyond_noise(rate)) * (core->state.velocity[j] - rate) / most;
+    const double lead = rd_direction(rd_beyond(rd_reference_noise(core), rate)) * (core->state.velocity[j] - rate) / most;
     double *share = &core->overcome[j];
     if (lead > AHEAD) {
         *share *= fmax(0.5, 1.0 - DOUBT * fmin(elapsed, ESTIMATE_GAP) * (lead - AHEAD));
@@ -253,8 +254,8 @@ static int computed_torque(rd_core *core, const rd_settings *s, const rd_motion 
         velocity[j] = qd[j] + half * a;
         position[j] = q[j] + half * (qd[j] + 0.5 * half * a);
     }
-    return driven_dynamics(core->n, s, position, velocity, acceleration, ahead->velocity, core->slid, core, core->period,
-                           effort);
+    return driven_dynamics(core->n, s, position, velocity, acceleration, ahead->velocity, rd_reference_noise(core),
+                           core->slid, core, core->period, effort);
 }
 
 int rd_joint_inertia(rd_core *core, const rd_settings *s)
@@ -287,7 +288,7 @@ static int proportional_derivative(rd_core *core, const rd_settings *s, const rd
 static int arm_dynamics(rd_core *core, const rd_settings *s, const double *q, const double *qd, const double *qdd,
                         const double *rate, double *effort)
 {
-    return driven_dynamics(core->n, s, q, qd, qdd, rate, core->slid, NULL, 0.0, effort);
+    return driven_dynamics(core->n, s, q, qd, qdd, rate, rd_reference_noise(core), core->slid, NULL, 0.0, effort);
 }
 
 static int reference_effort(rd_core *core, const rd_settings *s, const rd_motion *r, double *effort)

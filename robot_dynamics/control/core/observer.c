@@ -250,7 +250,7 @@ int rd_observer_update(rd_observer *o, const rd_settings *s, double time, const 
         double drive = o->found[1][j] - o->found[2][j], drift = 0.0, hidden = 0.0;
         if (about->driven) {
             const double *p = friction + RD_FRICTION_PARAMETERS * j, travel = position[j] - o->place[j];
-            if (o->knows && p[RD_PRESLIDING] > 0.0 && rd_beyond_noise(velocity[j]) != 0.0) {
+            if (o->knows && p[RD_PRESLIDING] > 0.0 && rd_beyond(RD_NOISE, velocity[j]) != 0.0) {
                 o->slid[j] = rd_slid_after(p, o->slid[j], travel);
             }
             momentum[j] += s->rotor_inertia[j] * velocity[j];

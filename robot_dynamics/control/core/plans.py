@@ -32,11 +32,16 @@ def along_a_spline(trajectory: FollowedTrajectory[R]) -> TypeGuard[SplineTraject
 
 
 def plan_value(
-    spline: QuinticSpline, number: int, epoch: int, continues: int, while_latched: bool = False
+    spline: QuinticSpline,
+    number: int,
+    epoch: int,
+    continues: int,
+    while_latched: bool = False,
+    exact: bool = False,
 ) -> tuple[Any, tuple[Any, Any]]:
     """A spline as ``rd_plan *``, and the arrays that must live as long."""
     arrays = doubles(np.ascontiguousarray(spline.times)), doubles(np.ascontiguousarray(spline.coefficients))
-    head = [number, epoch, continues, len(spline.times), *arrays, ffi().NULL, while_latched]
+    head = [number, epoch, continues, len(spline.times), *arrays, ffi().NULL, while_latched, exact]
     return ffi().new("rd_plan *", head), arrays
 
 
@@ -178,7 +183,8 @@ class Plans(Generic[R]):
             return late(now.time - trajectory.start)
         number = max([int(now.considered), *self._kept]) + 1
         # It takes the place of one that waits: that one would never have been followed.
-        given, arrays = plan_value(spline, number, now.epoch, continues, while_latched)
+        exact = not getattr(trajectory, "streamed", True)
+        given, arrays = plan_value(spline, number, now.epoch, continues, while_latched, exact)
         oldest, finished = now.oldest_plan, now.finished
         self._kept = {n: kept for n, kept in self._kept.items() if n >= oldest or n == finished}
         self._kept[number] = _Kept(trajectory, given, arrays)

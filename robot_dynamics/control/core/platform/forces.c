@@ -233,7 +233,7 @@ static int add_friction(const rd_core *core, const rd_settings *s, const double 
         const double dry = model->coulomb[i];
         effort[i] += model->turning_friction ? 0.5 * (ahead[i] - back[i]) - dry * rd_direction(rates[i])
                                              : model->viscous[i] * rates[i];
-        effort[i] += dry * (core->overcome[i] * rd_direction(rd_beyond_noise(led[i])) - rd_direction(known[i]));
+        effort[i] += dry * (core->overcome[i] * rd_direction(rd_beyond(rd_reference_noise(core), led[i])) - rd_direction(known[i]));
         effort[i] -= (1.0 - core->overcome[i]) * model->viscous[i] * led[i];
     }
     return 1;
