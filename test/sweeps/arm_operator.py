@@ -8,11 +8,11 @@ payload up to the capacity that is not declared, gravity that is tilted by up to
 - speed: no joint is faster than MARGIN of its velocity limit, or WEAK of it where masses are wrong and
   gains are low or the arm still sags for it, in the first SAGS seconds, where a declaration is wrong, or
   where efforts may change by less than SLUGGISH of their limits in a cycle, which is too little for the
-  accelerations of a stream. With kp below SOFT and wrong masses an arm that sags may follow at SAGGING:
-  supervision brakes from 1.2 on. Excused are lost states, a push, a mode without position feedback, rare
-  states, a declared delay above DELAYED or a joint that is freed while a payload is not declared (a wrist
-  without rotor inertia then has an inertia twelve times its model's, for which gains that 50 Hz permit are
-  too low), and EXCUSED seconds after each;
+  accelerations of a stream. With a payload that is not declared it is LOADED, from which on supervision
+  brakes: the wrist of a PUMA without rotor inertia bears twelve times the inertia of its model. With kp below
+  SOFT and wrong masses an arm that sags may follow at SAGGING. Excused are lost states, a push, a mode
+  without position feedback, rare states, a declared delay above DELAYED or a joint that is freed while a
+  payload is not declared (gains that 50 Hz permit are too low for it), and EXCUSED seconds after each;
 - acceleration: the reference of a trajectory or a hold has at most MARGIN of max_acceleration;
 - place: no joint is farther than v²/(2 a) + SLACK outside the span of where it was when its plan was accepted
   and the waypoints; v is its velocity then, a max_acceleration. A stop adds v²/(2 a) of its own beginning;
@@ -44,7 +44,7 @@ from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.simulation.arm import BRAKE
 from robot_dynamics.stewart.orientation import rotation_from_vector
 
-MARGIN, WEAK, SAGGING, SLACK, EXCUSED, FREED = 1.05, 1.15, 1.4, 0.04, 0.5, 0.02
+MARGIN, WEAK, LOADED, SAGGING, SLACK, EXCUSED, FREED = 1.05, 1.15, 1.2, 1.4, 0.04, 0.5, 0.02
 SETTLED, STEP, SAGS = 0.3, 0.1, 1.0
 SLUGGISH, DELAYED, SOFT = 0.02, 0.005, 20.0
 SETTLING, STILL = 2.0, 0.04
@@ -513,6 +513,8 @@ class ArmOperator(RuleBasedStateMachine):
             weak = self.scale != 1.0 and (loose or now < SAGS)
             weak = weak or self.wrong != "nothing" or parameters.max_effort_step < SLUGGISH
             most = (WEAK if weak else MARGIN) * (1.3 if self._swings else 1.0)
+            if self.wrong == "payload":
+                most = max(most, LOADED)
             if self.scale != 1.0 and min(parameters.kp) < SOFT:
                 most = max(most, SAGGING)
             assert quick[j] < most, f"joint {j} has {quick[j]:.2f} of its speed limit, {self._told()}"
