@@ -237,6 +237,10 @@ def _groups(table: _Table, count: int, clock: int | None) -> list[list[int]]:
         if groups:
             return groups
     others = [k for k in range(len(table.names)) if k != clock]
+    constant = np.ptp(table.values, axis=0) == 0.0
+    varied = [k for k in others if not constant[k]]
+    if len(others) % count and not len(varied) % count:
+        others = varied  # a constant column, such as a voltage, may stand between those of the joints
     return [others[k : k + count] for k in range(0, len(others) - count + 1, count)]
 
 

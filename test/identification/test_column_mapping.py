@@ -160,6 +160,17 @@ def test_efforts_of_friction_are_no_velocities(chain, log):
     assert not any("velocity" in joint for joint in signals.values())
 
 
+def test_a_constant_column_between_those_of_the_joints(chain, log):
+    """Efforts were unknown, or began with the velocity of the last joint."""
+    voltage = np.full(len(log.time), 24.0)
+    for parts in ((log.q, log.qd, voltage, log.effort), (log.q, voltage, log.qd, log.effort)):
+        lines = list(lines_of(np.column_stack([log.time, *parts]), ","))
+        text = inspect_log(lines, chain, "log.csv")
+        found = read_mapped(lines, columns_of(yaml.safe_load(text), "it", chain.joint_names), "log.csv")
+        np.testing.assert_allclose(found.effort, log.effort, atol=1e-8)
+        assert "# Constant columns: " in text
+
+
 def test_inspect_and_columns_on_the_command_line(chain, log, tmp_path, capsys):
     rows = np.column_stack([log.time, log.q, log.effort])
     names = ["time", *(f"{n}_pos" for n in chain.joint_names), *(f"{n}_torque" for n in chain.joint_names)]
