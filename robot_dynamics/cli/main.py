@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import os
 import re
 import sys
 import tempfile
@@ -49,6 +50,9 @@ ELSEWHERE = {
     " robot_dynamics identify --live URDF -o FOLDER; joint zeros and cameras are no part of this package",
 }
 """Names that users look for, and what to call instead."""
+ONE_THREAD = {"excite", "identify", "contacts"}
+"""Commands that solve many small problems of linear algebra. Its threads wait actively for each other, which
+takes most of the time on a busy computer."""
 _TOPIC = re.compile(r"(/[A-Za-z_][A-Za-z0-9_]*)+")
 
 
@@ -99,6 +103,9 @@ def command_line(wanted: Callable[[str], bool]) -> Parser:
 
 def _run(argv: list[str]) -> int:
     called = next((word.replace("-", "_") for word in argv if not word.startswith("-")), None)
+    if called in ONE_THREAD:
+        for library in ("OPENBLAS", "OMP", "MKL"):  # read where numpy is imported
+            os.environ.setdefault(f"{library}_NUM_THREADS", "1")
     parser = command_line(lambda name: name == called)
     if called in ELSEWHERE and argv[:1] == [called]:
         parser.error(ELSEWHERE[called])

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import io
 import json
+import os
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -27,6 +30,28 @@ PUMA = resource("urdf/puma560.urdf")
 def piped(monkeypatch, path):
     """Let standard input be that of ``command < path``."""
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(path.read_bytes())))
+
+
+@pytest.mark.parametrize("threads", [None, "2"])
+def test_linear_algebra_has_one_thread_unless_the_user_says_otherwise(threads, tmp_path):
+    """Beside other programs a UR10's log took more than 9 minutes with two threads, and 43 s with one."""
+    chain = rd.load_urdf(PUMA)
+    write_table(tmp_path / "log.csv", simulated.simulated_log(chain, simulated.parameters(chain), 1, 0.02))
+    variables = {name: value for name, value in os.environ.items() if not name.endswith("_NUM_THREADS")}
+    if threads:
+        variables["OPENBLAS_NUM_THREADS"] = threads
+    program = (
+        "import os, sys; from pathlib import Path; from robot_dynamics.cli.main import main;"
+        "main(sys.argv[1:]); wanted = os.environ.get('OPENBLAS_NUM_THREADS');"
+        "print(wanted, len(list(Path('/proc/self/task').glob('*'))) or 1)  # Linux counts them there"
+    )
+    arguments = ["identify", str(PUMA), "--inspect", str(tmp_path / "log.csv"), "-o", str(tmp_path / "it")]
+    done = subprocess.run(
+        [sys.executable, "-c", program, *arguments], env=variables, capture_output=True, text=True, check=True
+    )
+    wanted, started = done.stdout.split()[-2:]
+    assert wanted == (threads or "1")
+    assert threads or started == "1"
 
 
 @pytest.mark.long
