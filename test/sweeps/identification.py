@@ -4,6 +4,7 @@
 
 Counted are: base parameters outside four of their own standard deviations (at most 1 in 500), efforts of an
 unseen motion more than 2 % off that were not announced, negative masses, centres of mass outside their links.
+Delays outside four of their deviations are shown.
 """
 
 from __future__ import annotations
@@ -89,7 +90,7 @@ def try_robot(index: int, seed: int, load: bool) -> dict:
     row["joints"] = np.linalg.norm(missed, axis=0) / np.linalg.norm(effort, axis=0)
     row["described"] = np.linalg.norm(described) / np.linalg.norm(effort)
     row["announced"] = found.expected_miss()
-    row["cutoff"], row["delay"] = found.treatment.cutoff, found.treatment.delay.seconds
+    row["cutoff"], row["delay"] = found.treatment.cutoff, found.treatment.delay
     row["negative"] = sum(joint.body.mass <= 0.0 for joint in found.chain.joints)
     row["outside"] = sum(
         not box.contains(joint.body.center_of_mass, 1e-6)
@@ -222,11 +223,12 @@ def main() -> int:
             f"far {row['far']:2d}/{row['base']} worst {row['worst'][0]:5.1f} {row['worst'][1]:<28}"
             f" unseen {100 * row['error']:6.2f} % announced {100 * row['announced']:6.2f} %"
             f" described {100 * row['described']:5.1f} % held out {100 * row['validate']:5.2f} %"
-            f" cut-off {row['cutoff']:.1f} Hz delay {1e3 * row['delay']:.1f} ms {row['seconds']:.1f} s",
+            f" cut-off {row['cutoff']:.1f} Hz delay {1e3 * row['delay'].seconds:.2f}"
+            f" ± {1e3 * row['delay'].deviation:.2g} ms {row['seconds']:.1f} s",
             flush=True,
         )
     lines, missed = tally(rows)
-    print("\n".join(lines))
+    print("\n".join([*lines, "verdict: a limit is exceeded" if missed else "verdict: all limits are kept"]))
     return int(missed)
 
 
@@ -239,6 +241,9 @@ def tally(rows: list[dict]) -> tuple[list[str], bool]:
     middle, size = np.median(scores), np.sqrt(np.mean(scores**2))
     negative = sum(row["negative"] for row in done)
     outside = sum(row["outside"] for row in done)
+    late = [
+        abs(row["delay"].seconds - row["conditions"].delay) > FAR * row["delay"].deviation for row in done
+    ]
     lines = [
         f"{len(rows)} robots, {len(rows) - len(done)} refused",
         f"base parameters outside {FAR:g} deviations: {far} of {base}, at most {MOST_FAR * base:.1f}",
@@ -248,6 +253,7 @@ def tally(rows: list[dict]) -> tuple[list[str], bool]:
         f" not announced: {len(unsaid)}",
         f"announced as more than {100 * GOOD:g} % off: {sum(row['announced'] > GOOD for row in done)}",
         f"masses that are not positive: {negative}; centres of mass outside their links: {outside}",
+        f"delays outside {FAR:g} deviations: {sum(late)} of {len(late)}",
     ]
     return lines, bool(far > MOST_FAR * base or unsaid or negative + outside)
 
