@@ -110,11 +110,13 @@ def _run(argv: list[str]) -> int:
     if called in ELSEWHERE and argv[:1] == [called]:
         parser.error(ELSEWHERE[called])
     arguments, further = parser.parse_known_args(argv)
-    # argparse takes no NAME:=VALUE behind an option that follows the file.
-    if further and not (called == "view" and all(":=" in word for word in further)):
-        parser.error(f"unrecognized arguments: {' '.join(further)}")
-    if further:
+    # argparse takes no RUN and no NAME:=VALUE behind an option that follows the file.
+    if called == "identify" and all(word == "-" or not word.startswith("-") for word in further):
+        arguments.runs += further
+    elif called == "view" and all(":=" in word for word in further):
         arguments.arguments += further
+    elif further:
+        parser.error(f"unrecognized arguments: {' '.join(further)}")
     if arguments.command is None:
         parser.print_help()
         return 2

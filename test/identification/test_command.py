@@ -54,6 +54,17 @@ def test_linear_algebra_has_one_thread_unless_the_user_says_otherwise(threads, t
     assert threads or started == "1"
 
 
+def test_runs_may_follow_options(capsys):
+    """``identify arm.urdf --tip link6 run.csv`` ended with "unrecognized arguments: run.csv"."""
+    options = ["--tip", "link6", "--driver", "nobody", "-o", "out"]
+    for words in (["one", *options, "two", "-"], [*options, "one"], [*options[:2], "one", *options[2:]]):
+        assert main(["identify", str(PUMA), *words]) == 1
+        assert "nobody" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        main(["identify", str(PUMA), *options, "one", "--typo"])
+    assert "unrecognized arguments: one --typo" in capsys.readouterr().err
+
+
 @pytest.mark.long
 @pytest.mark.filterwarnings("ignore::robot_dynamics.ModelWarning")
 def test_runs_to_learn_from_and_to_validate_with(tmp_path, capsys, monkeypatch):
