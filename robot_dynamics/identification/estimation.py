@@ -243,20 +243,20 @@ def settled(
     runs = [run.loaded(found.parameters[:count]) for run in runs]
     law = chosen_law(runs, plain, load=True)
     runs, law = best_travels(runs, law, structure(chain, gravity, law)[0])
-    weight: float | None = None
-    for _ in range(LOAD_ROUNDS):
-        if not law.loaded.any():
-            break
-        before = found
-        system = equated(chain, prior, runs, law, options, share)
-        found = system.estimation.solved(weight=weight)
-        weight = found.prior_weight
-        rubbed = found.parameters[-2 * chain.dof : -chain.dof]
+    unloaded = system, found
+    while law.loaded.any():
+        weight: float | None = None
+        for _ in range(LOAD_ROUNDS):
+            before = found.parameters[-2 * chain.dof : -chain.dof]
+            system = equated(chain, prior, runs, law, options, share)
+            found = system.estimation.solved(weight=weight)
+            weight = found.prior_weight
+            runs = [run.loaded(found.parameters[:count]) for run in runs]
+            rubbed = found.parameters[-2 * chain.dof : -chain.dof]
+            if (np.abs(rubbed - before) < SETTLED).all():
+                break
         possible = law.loaded & (rubbed > LEAST_SHARE) & (rubbed <= MOST_SHARE)
-        settled_now = np.abs(found.parameters - before.parameters)[-2 * chain.dof : -chain.dof] < SETTLED
-        if settled_now.all():
-            if possible[law.loaded].all():
-                return system, found
-            law, weight = replace(law, loaded=possible), None
-        runs = [run.loaded(found.parameters[:count]) for run in runs]
-    return system, found
+        if possible[law.loaded].all():
+            return system, found
+        law = replace(law, loaded=possible)
+    return unloaded

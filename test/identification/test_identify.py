@@ -133,6 +133,18 @@ def test_friction_that_grows_with_the_load_is_found(puma, tmp_path):
     assert arm.inverse_dynamics(q, qd, qdd) == pytest.approx(ours, abs=1e-9)
 
 
+@pytest.mark.long
+@pytest.mark.parametrize(("shares", "left"), [((0.4, 0.0), (0.0, 0.0)), ((0.4, 0.05), (0.0, 0.05))])
+def test_friction_that_no_gear_has_is_not_written(shares, left, puma):
+    """Where no joint's friction per load was plausible, all of it stayed: a TX40 had 0.81."""
+    law = replace(FrictionLaw.plain(puma.dof), loaded=np.array([0, 1, 1, 0, 0, 0], dtype=bool))
+    true = simulated.parameters(puma, rotor=0.2, damping=1.5, friction=2.0)
+    true[-2 * puma.dof + 1 : -2 * puma.dof + 3] = shares
+    found = identify(puma, [simulated.simulated_log(puma, true, 4, 0.02 * NOISE, law=law)])
+    assert found.drives["load_friction"] == pytest.approx([0.0, *left, 0.0, 0.0, 0.0], abs=5e-3)
+    assert found.expected_miss() > 0.02
+
+
 def _actuators(known):
     law = {name: tuple(getattr(known.friction, name)) for name in known.friction.__dataclass_fields__}
     return ActuatorParameters(rotor_inertia=tuple(known.rotor_inertia), **law)
