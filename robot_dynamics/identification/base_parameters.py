@@ -86,9 +86,10 @@ def less_known(
 ) -> tuple[str, ...]:
     """Combinations that the data leave as uncertain as a body's own size: the unit of the log-det prior."""
     spread = np.zeros((len(parameters), len(parameters)))
-    for first in range(0, links, inertial.COUNT):
-        own = slice(first, first + inertial.COUNT)
-        spread[own, own] = np.linalg.inv(inertial.divergence_hessian(parameters[own]))
+    bodies = parameters[:links].reshape(-1, inertial.COUNT)
+    for index, hessian in enumerate(inertial.divergence_hessians(bodies)):
+        own = slice(inertial.COUNT * index, inertial.COUNT * (index + 1))
+        spread[own, own] = np.linalg.inv(hessian)
     size = np.sqrt(np.einsum("ij,jk,ik->i", base.grouping, spread, base.grouping))
     return tuple(
         names[column]

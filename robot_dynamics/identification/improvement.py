@@ -18,11 +18,11 @@ from numpy.typing import NDArray
 from robot_dynamics.identification.friction import DRIVE_COLUMNS
 from robot_dynamics.identification.inertial import (
     COUNT,
-    divergence_hessian,
-    parameters_of_pseudo_inertia,
+    divergence_hessians,
+    pseudo_inertia,
 )
 from robot_dynamics.identification.least_squares import Equations
-from robot_dynamics.identification.physical import DriveInertias, prior_pseudo_inertia
+from robot_dynamics.identification.physical import DriveInertias
 from robot_dynamics.model.chain import KinematicChain
 from robot_dynamics.spatial import Array
 
@@ -109,12 +109,10 @@ class _Linear:
         information: Array = matrix.T @ matrix
         prior = np.zeros((size, size))
         described = np.zeros(size)
-        typical = float(np.mean(links[:, 0])) or 1.0
-        for index, link in enumerate(links):
+        for index, hessian in enumerate(divergence_hessians(links)):
             own = slice(COUNT * index, COUNT * (index + 1))
-            possible = parameters_of_pseudo_inertia(prior_pseudo_inertia(link, typical))
-            prior[own, own] = weight * divergence_hessian(possible)
-            described[own] = link
+            prior[own, own] = weight * hessian
+            described[own] = links[index]
         others = np.arange(split, size)
         prior[others, others] = 1.0 / drives.spread**2
         # What neither data nor prior know stays at its described value.
@@ -162,6 +160,8 @@ class _Linear:
 def groups_of(chain: KinematicChain, prior: Array, drives: DriveInertias) -> list[Group]:
     """A group for each moving link of ``chain``, and for each drive that the law of friction can describe.
 
+    A link that no body has, such as one without inertia in the description, cannot be kept.
+
     Args:
         chain: of the description.
         prior: (10 k + 8 n,) its parameters.
@@ -171,6 +171,7 @@ def groups_of(chain: KinematicChain, prior: Array, drives: DriveInertias) -> lis
     groups = [
         Group(joint.link, np.arange(COUNT * k, COUNT * (k + 1)), prior[COUNT * k : COUNT * (k + 1)])
         for k, joint in enumerate(chain.joints)
+        if np.linalg.eigvalsh(pseudo_inertia(prior[COUNT * k : COUNT * (k + 1)]))[0] > 0.0
     ]
     for j, name in enumerate(chain.joint_names):
         rows = np.array(

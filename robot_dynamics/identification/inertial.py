@@ -19,6 +19,8 @@ NAMES = ("m", "mcx", "mcy", "mcz", "Ixx", "Ixy", "Iyy", "Ixz", "Iyz", "Izz")
 COUNT = len(NAMES)
 _ENTRIES = ((0, 0), (0, 1), (1, 1), (0, 2), (1, 2), (2, 2))
 """Row and column of each of the six entries of I."""
+_LEAST_SHARE = 1e-4
+_LEAST_RADIUS = 0.05
 
 
 def parameters_of(body: RigidBody) -> Array:
@@ -63,11 +65,27 @@ def pseudo_basis() -> Array:
     return np.array([pseudo_inertia(unit) for unit in np.eye(COUNT)])
 
 
-def divergence_hessian(parameters: Array) -> Array:
-    """(10, 10) second derivative of −log det P at the inertial parameters (10,)."""
-    inverse = np.linalg.inv(pseudo_inertia(parameters))
+def possible_pseudo_inertia(parameters: Array, typical_mass: float) -> Array:
+    """(4, 4) pseudo-inertia of a link of the description, made positive definite where it is not."""
+    matrix = pseudo_inertia(parameters)
+    radius = _LEAST_RADIUS**2
+    least = _LEAST_SHARE * typical_mass * np.diag([radius, radius, radius, 1.0])
+    whiten = np.diag(1.0 / np.sqrt(np.diag(least)))
+    smallest = np.linalg.eigvalsh(whiten @ matrix @ whiten)[0]
+    return np.asarray(matrix if smallest >= 1.0 else matrix + (1.0 - smallest) * least)
+
+
+def divergence_hessians(links: Array) -> Array:
+    """(k, 10, 10) second derivatives of −log det P at the parameters (k, 10) of links.
+
+    A link that no body has, such as one without inertia in the description, counts as one near it.
+    """
+    typical = float(np.mean(links[:, 0])) or 1.0
     basis = pseudo_basis()
-    return np.asarray(np.einsum("ij,ajk,kl,bli->ab", inverse, basis, inverse, basis, optimize=True))
+    inverses = [np.linalg.inv(possible_pseudo_inertia(link, typical)) for link in links]
+    return np.array([
+        np.einsum("ij,ajk,kl,bli->ab", inverse, basis, inverse, basis, optimize=True) for inverse in inverses
+    ])  # fmt: skip
 
 
 def chain_parameters(chain: KinematicChain) -> Array:

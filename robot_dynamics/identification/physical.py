@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from robot_dynamics.errors import RobotDynamicsError, quoted
 from robot_dynamics.extras import lacking
-from robot_dynamics.identification.inertial import COUNT, pseudo_basis, pseudo_inertia
+from robot_dynamics.identification.inertial import COUNT, possible_pseudo_inertia, pseudo_basis
 from robot_dynamics.identification.least_squares import Equations
 from robot_dynamics.identification.link_boxes import LinkBox
 from robot_dynamics.spatial import Array
@@ -34,8 +34,6 @@ POSSIBLE = 1e-7
 """Least eigenvalue of a link's pseudo-inertia in units of the description's."""
 MOST_REPAIR = 1e-3
 """Greatest share of the way to the description by which a solver's solution is made possible."""
-_LEAST_SHARE = 1e-4
-_LEAST_RADIUS = 0.05
 _INSIDE = 1e-6
 
 
@@ -76,16 +74,6 @@ class Estimate:
     inaccurate: str = ""
 
 
-def prior_pseudo_inertia(parameters: Array, typical_mass: float) -> Array:
-    """(4, 4) pseudo-inertia of a link of the description, made positive definite where it is not."""
-    matrix = pseudo_inertia(parameters)
-    radius = _LEAST_RADIUS**2
-    least = _LEAST_SHARE * typical_mass * np.diag([radius, radius, radius, 1.0])
-    whiten = np.diag(1.0 / np.sqrt(np.diag(least)))
-    smallest = np.linalg.eigvalsh(whiten @ matrix @ whiten)[0]
-    return np.asarray(matrix if smallest >= 1.0 else matrix + (1.0 - smallest) * least)
-
-
 def physical_estimate(
     equations: Equations,
     links: Array,
@@ -111,7 +99,7 @@ def physical_estimate(
         nothing = np.concatenate([np.zeros(0), np.zeros(len(drives.given))])
         return Estimate(_refitted_drives(equations, nothing, drives), weight or 0.0)
     typical = (float(np.mean(links[:, 0])) if typical_mass is None else typical_mass) or 1.0
-    priors = [prior_pseudo_inertia(link, typical) for link in links]
+    priors = [possible_pseudo_inertia(link, typical) for link in links]
     program = _Program(equations, priors, boxes, drives)
     solution = program.solve(weight) if weight is not None else program.likeliest()
     refitted = _refitted_drives(equations, solution.parameters, drives)

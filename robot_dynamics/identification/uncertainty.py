@@ -65,9 +65,11 @@ def posterior_covariance(equations: Equations, parameters: Array, sizes: Array, 
     """
     count = inertial.COUNT
     information: Array = equations.matrix.T @ equations.matrix
-    for index in range(links):
+    for index, hessian in enumerate(
+        inertial.divergence_hessians(parameters[: count * links].reshape(-1, count))
+    ):
         own = slice(count * index, count * (index + 1))
-        information[own, own] += inertial.divergence_hessian(parameters[own])
+        information[own, own] += hessian
     others = np.arange(count * links, len(parameters))
     information[others, others] += 1.0 / sizes**2
     scale = 1.0 / np.sqrt(np.diag(information))

@@ -161,6 +161,21 @@ def test_links_that_the_data_do_not_tell_keep_the_description(chain):
         assert (after == pytest.approx(before, rel=1e-12)) == (joint.link in found.kept)
 
 
+@pytest.mark.long
+def test_a_link_without_inertia_in_the_description_gets_one(chain):
+    """A Stäubli TX40's last link has a mass of 0.2 kg and no inertia: identify ended with a LinAlgError."""
+    last = chain.joints[-1]
+    point = replace(last, body=replace(last.body, inertia=np.zeros((3, 3))))
+    described = replace(chain, joints=(*chain.joints[:-1], point))
+    true = simulated.parameters(heavier(chain, 1.2, slice(2, 3)), 0.2, 1.5, 2.0)
+    noise = np.array([2.0, 4.0, 2.0, 0.4, 0.4, 0.4])
+    found = identify(described, [simulated.simulated_log(chain, true, 4, noise)])
+    assert "link6" not in found.kept
+    for joint in found.chain.joints:
+        assert np.linalg.eigvalsh(inertial.pseudo_inertia(inertial.parameters_of(joint.body)))[0] > 0.0
+    assert np.isfinite(found.expected_miss())
+
+
 def test_a_drive_of_which_the_data_say_nothing_stays_as_described():
     """Its column is zero or nearly so, which neither divides by zero nor ends in an error."""
     body = inertial.parameters_of(inertial.RigidBody(2.0, np.zeros(3), 0.1 * np.eye(3)))
