@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import reprlib
-from typing import Any
+from typing import Any, cast
 
 LONGEST_MESSAGE = 500
 """Characters of the longest message."""
@@ -152,6 +152,28 @@ class StoppingError(TrajectoryError):
 
 class WrongTypeError(RobotDynamicsError, TypeError):
     """An argument of an altogether wrong type."""
+
+
+_WRONG_TYPES: dict[type[RobotDynamicsError], type[RobotDynamicsError]] = {}
+
+
+def of_wrong_type(error: type[RobotDynamicsError]) -> type[RobotDynamicsError]:
+    """Subclass of ``error`` and :class:`WrongTypeError`, with the name of ``error``."""
+    if issubclass(error, WrongTypeError):
+        return error
+    if error in _WRONG_TYPES:
+        return _WRONG_TYPES[error]
+
+    def reduced(self: RobotDynamicsError) -> tuple[Any, ...]:  # pickle finds no class by this name
+        return _of_wrong_type, (error, str(self))
+
+    parts = {"__module__": error.__module__, "__doc__": error.__doc__, "__reduce__": reduced}
+    made = cast(type[RobotDynamicsError], type(error.__name__, (error, WrongTypeError), parts))
+    return _WRONG_TYPES.setdefault(error, made)
+
+
+def _of_wrong_type(error: type[RobotDynamicsError], message: str) -> RobotDynamicsError:
+    return of_wrong_type(error)(message)
 
 
 class SingularityError(RobotDynamicsError):

@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from robot_dynamics.errors import ParameterError, quoted, readable
+from robot_dynamics.errors import ParameterError, of_wrong_type, quoted, readable
 from robot_dynamics.inputs.arrays import listed
 from robot_dynamics.spatial import Array
 
@@ -133,7 +133,9 @@ def validate(instance: Any) -> None:
         value = getattr(instance, description.name)
         if description.array:
             if isinstance(value, str | bytes) or not hasattr(value, "__iter__"):
-                raise ParameterError(f"parameter '{description.name}' is {quoted(value)}; it must be a list")
+                raise of_wrong_type(ParameterError)(
+                    f"parameter '{description.name}' is {quoted(value)}; it must be a list"
+                )
             checked: Any = tuple(_checked(description, element) for element in _elements(value, description))
             if len(checked) > MOST_ELEMENTS:
                 raise ParameterError(f"parameter '{description.name}' has more than {MOST_ELEMENTS} values")
@@ -203,7 +205,9 @@ def _checked(description: Description, value: Any) -> Any:
         # Beyond the range of doubles is beyond every bound.
         value = float(value) if abs(value) < 2**1023 else (math.inf if value > 0 else -math.inf)
     if type(value) is not kind:
-        raise ParameterError(f"parameter '{name}' is {quoted(value)}; it must be {_WORDS[kind]}")
+        raise of_wrong_type(ParameterError)(
+            f"parameter '{name}' is {quoted(value)}; it must be {_WORDS[kind]}"
+        )
     if kind is float and not math.isfinite(value):
         raise ParameterError(f"parameter '{name}' is {value}; it must be a finite number")
     low, high = description.minimum, description.maximum

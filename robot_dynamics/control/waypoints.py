@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from robot_dynamics.errors import TrajectoryError, quoted, short
+from robot_dynamics.errors import TrajectoryError, of_wrong_type, quoted, short
 from robot_dynamics.inputs.arrays import listed, of_type, plain_text, real_array, real_number
 from robot_dynamics.spatial import Array
 
@@ -100,7 +100,9 @@ def _rows(waypoints: Sequence[Waypoint], field: str, names: Sequence[str]) -> Ar
     for k, entry in enumerate(given):
         is_list = isinstance(entry, Sequence | np.ndarray) and not isinstance(entry, str | bytes)
         if not is_list or (isinstance(entry, np.ndarray) and entry.ndim == 0):
-            raise TrajectoryError(f"waypoint {k}: {field} is {quoted(entry)}; it must be a list of numbers")
+            raise of_wrong_type(TrajectoryError)(
+                f"waypoint {k}: {field} is {quoted(entry)}; it must be a list of numbers"
+            )
     counts = np.fromiter(map(len, given), dtype=int, count=len(given))
     check_lengths(counts, field, len(names))
     values = real_array(f"{field} of the waypoints", list(joined.from_iterable(given)), TrajectoryError)
@@ -149,7 +151,7 @@ def joint_order(wanted: Sequence[str], given: Sequence[str]) -> list[int]:
     """
     names = [plain_text(name) for name in listed("joint_names", given, TrajectoryError, LONGEST_TRAJECTORY)]
     if None in names:
-        raise TrajectoryError(f"joint_names is {quoted(given)}; it must be a list of texts")
+        raise of_wrong_type(TrajectoryError)(f"joint_names is {quoted(given)}; it must be a list of texts")
     given = [name for name in names if name is not None]
     places = {name: place for place, name in enumerate(given)}
     known = set(wanted)

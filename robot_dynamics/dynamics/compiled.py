@@ -30,7 +30,7 @@ from robot_dynamics.dynamics.function_factory import FunctionFactory, fastest
 from robot_dynamics.dynamics.identifiable import inertial_parameters
 from robot_dynamics.dynamics.loading import KernelLoader, Settings
 from robot_dynamics.dynamics.quantities import QUANTITIES, Quantities, quantity_named
-from robot_dynamics.errors import ParameterError, WrongTypeError, quoted
+from robot_dynamics.errors import ParameterError, WrongTypeError, of_wrong_type, quoted
 from robot_dynamics.inputs.arrays import is_a, of_type, plain_text
 from robot_dynamics.model.chain import KinematicChain
 from robot_dynamics.model.load import load_urdf
@@ -97,7 +97,9 @@ class CompiledDynamics(Quantities):
         except Exception:  # of what cannot be gone through, or fails meanwhile
             names = None
         if names is None or len(names) == _MOST:
-            raise ParameterError(f"quantities is {quoted(quantities)}; it must be a list of names")
+            raise of_wrong_type(ParameterError)(
+                f"quantities is {quoted(quantities)}; it must be a list of names"
+            )
         for name in names:
             optional = tuple(array.name for array in quantity_named(name).optional)
             self._prepare(name, ())

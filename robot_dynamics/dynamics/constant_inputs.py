@@ -64,8 +64,8 @@ def gravity_vector(gravity: Sequence[float] | Array) -> Array:
     """
     try:
         vector = np.array(real_vector("gravity", gravity, 3, ParameterError))
-    except ParameterError:
-        raise ParameterError(
+    except ParameterError as error:
+        raise type(error)(
             f"gravity is {quoted(gravity)}; expected 3 finite numbers [m/s²] in the root frame"
         ) from None
     if not np.abs(vector).max() <= LARGEST_GRAVITY:
@@ -109,8 +109,8 @@ def _body_vector(payload: RigidBody | Sequence[float] | Array) -> Array:
     given = body_parameters(payload) if isinstance(payload, RigidBody) else payload
     try:
         vector = np.array(real_vector("payload", given, 10, ParameterError))
-    except ParameterError:
-        raise ParameterError(
+    except ParameterError as error:
+        raise type(error)(
             f"payload is {quoted(payload)}; expected a RigidBody in the tip frame, or ten finite numbers:"
             " mass, first moment (3) and inertia xx, xy, yy, xz, yz, zz about the tip frame's origin"
         ) from None

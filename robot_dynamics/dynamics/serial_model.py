@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robot_dynamics.dynamics.standard_link import StandardLink
-from robot_dynamics.errors import ConversionError, ParameterError, quoted
+from robot_dynamics.errors import ConversionError, ParameterError, of_wrong_type, quoted
 from robot_dynamics.inputs.arrays import (
     joint_vector,
     listed,
@@ -295,9 +295,13 @@ def _textbook_link(index: int, alpha: float, row: dict[str, Any]) -> LinkFrame:
     """Link ``index`` of a textbook arm; ``row`` is one entry of every argument of `SerialModel.from_dh`."""
     number, prismatic = index + 1, row["prismatic"]
     if not isinstance(prismatic, bool | np.bool_):
-        raise ParameterError(f"prismatic of link {number} is {quoted(prismatic)}; it must be True or False")
+        raise of_wrong_type(ParameterError)(
+            f"prismatic of link {number} is {quoted(prismatic)}; it must be True or False"
+        )
     if not isinstance(row["names"], str):
-        raise ParameterError(f"names has {quoted(row['names'])} for link {number}; it must be a text")
+        raise of_wrong_type(ParameterError)(
+            f"names has {quoted(row['names'])} for link {number}; it must be a text"
+        )
     a, y_shift, r, theta, mass = (float(row[key]) for key in ("a", "y_shift", "r", "theta", "mass"))
     return LinkFrame(
         name=str(row["names"]),
@@ -325,8 +329,8 @@ def _entries(name: str, value: Any) -> list[Any]:
 def _vector(value: ArrayLike, what: str) -> Array:
     try:
         return real_vector(what, value, 3, ParameterError)
-    except ParameterError:
-        raise ParameterError(f"{what} must be three finite numbers, not {quoted(value)}") from None
+    except ParameterError as error:
+        raise type(error)(f"{what} must be three finite numbers, not {quoted(value)}") from None
 
 
 def _symmetric(value: ArrayLike, what: str) -> Array:

@@ -12,7 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from robot_dynamics.errors import RobotDynamicsError, StateError, WrongTypeError, quoted, readable
+from robot_dynamics.errors import (
+    RobotDynamicsError,
+    StateError,
+    WrongTypeError,
+    of_wrong_type,
+    quoted,
+    readable,
+)
 from robot_dynamics.spatial import Array
 
 _COUNTS = {3: "three", 6: "six"}
@@ -74,9 +81,10 @@ def real_array(name: str, value: Any, error: type[RobotDynamicsError] = StateErr
         raise error(f"{name} holds a number that is too large: {quoted(value)}") from None
     except Exception as reason:
         words = quoted(readable(reason), 200)
-        raise error(f"{name} cannot be read as an array of numbers: {words}") from None
+        raised = of_wrong_type(error) if isinstance(reason, TypeError) else error
+        raise raised(f"{name} cannot be read as an array of numbers: {words}") from None
     kind = _NO_NUMBERS.get(array.dtype.kind, str(array.dtype.name))
-    raise error(f"{name} cannot be read as real numbers: {quoted(value)} holds {kind}")
+    raise of_wrong_type(error)(f"{name} cannot be read as real numbers: {quoted(value)} holds {kind}")
 
 
 def real_vector(name: str, value: Any, size: int, error: type[RobotDynamicsError] = StateError) -> Array:
@@ -196,14 +204,17 @@ def listed(name: str, value: Any, error: type[RobotDynamicsError], most: int) ->
     Raises:
         RobotDynamicsError: no sequence, one that fails when it is read, or a longer one.
     """
+    raised = error
     try:
-        if is_a(value, Sequence | np.ndarray) and not is_a(value, str | bytes):
+        if not is_a(value, Sequence | np.ndarray) or is_a(value, str | bytes):
+            raised = of_wrong_type(error)
+        else:
             entries = list(itertools.islice(iter(value), most + 1))
             if len(entries) <= most:
                 return entries
     except Exception as reason:
         raise error(f"{name} cannot be read as a list: {quoted(readable(reason), 200)}") from None
-    raise error(f"{name} is {quoted(value)}; it must be a sequence of at most {most} entries")
+    raise raised(f"{name} is {quoted(value)}; it must be a sequence of at most {most} entries")
 
 
 def whole_number(name: str, value: Any) -> int:
@@ -228,7 +239,8 @@ def one_of(name: str, value: Any, choices: Collection[str], error: type[RobotDyn
     """
     if plain_text(value) not in choices:
         *first, last = map(repr, choices)
-        raise error(f"{name} is {quoted(value)}; it must be {', '.join(first)} or {last}")
+        raised = error if is_a(value, str) else of_wrong_type(error)
+        raise raised(f"{name} is {quoted(value)}; it must be {', '.join(first)} or {last}")
 
 
 def _real(entry: Any) -> float:

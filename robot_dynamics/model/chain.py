@@ -13,7 +13,7 @@ from dataclasses import dataclass, fields, is_dataclass, replace
 import numpy as np
 
 from robot_dynamics.errors import ModelError, ParameterError, quoted
-from robot_dynamics.inputs.arrays import joint_vector, whole_number
+from robot_dynamics.inputs.arrays import joint_vector, of_type, whole_number
 from robot_dynamics.inputs.records import (
     a,
     check_fields,
@@ -229,8 +229,8 @@ class KinematicChain:
 
     def __post_init__(self) -> None:
         check_fields(self, _CHAIN)
-        if self.whole is not None and not isinstance(self.whole, KinematicChain):
-            raise ModelError(f"whole is {quoted(self.whole)}; it must be a KinematicChain")
+        if self.whole is not None:
+            of_type("whole", self.whole, KinematicChain)
         if self.parents and len(self.parents) != len(self.joints):
             raise ModelError(f"parents has {len(self.parents)} entries for {len(self.joints)} joints")
         for i, parent in enumerate(self.parents):

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from robot_dynamics.errors import ParameterError, escaped, quoted, shown
-from robot_dynamics.inputs.arrays import joint_vector, plain_text
+from robot_dynamics.inputs.arrays import joint_vector, one_of
 from robot_dynamics.inputs.records import a, check_fields, index, numbers, or_none, several, text
 from robot_dynamics.inputs.records import number as finite_number
 from robot_dynamics.model.chain import JointKind
@@ -49,8 +49,7 @@ def check_convention(convention: str) -> None:
     Raises:
         ParameterError: neither ``modified`` nor ``standard``.
     """
-    if plain_text(convention) not in CONVENTIONS:
-        raise ParameterError(f"convention {quoted(convention)}: known are {' and '.join(CONVENTIONS)}")
+    one_of("convention", convention, CONVENTIONS, ParameterError)
 
 
 _ROW = {

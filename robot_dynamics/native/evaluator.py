@@ -8,7 +8,7 @@ from typing import Any, NoReturn, TypeAlias
 
 import numpy as np
 
-from robot_dynamics.errors import SingularityError, StateError, WrongTypeError
+from robot_dynamics.errors import SingularityError, StateError, WrongTypeError, of_wrong_type
 from robot_dynamics.inputs.arrays import is_a, listed, real_array
 from robot_dynamics.native.kernel import Kernel
 from robot_dynamics.native.signature import Input, Signature
@@ -116,11 +116,15 @@ class Evaluator:
         if type(wanted) not in (list, tuple) and is_a(wanted, list | tuple):
             wanted = listed("out", wanted, StateError, len(shapes))
         if not isinstance(wanted, list | tuple) or len(wanted) != len(shapes):
-            raise StateError(f"out is {type(out).__name__}; expected a tuple of {len(shapes)} arrays")
+            raise of_wrong_type(StateError)(
+                f"out is {type(out).__name__}; expected a tuple of {len(shapes)} arrays"
+            )
         for target, shape in zip(wanted, shapes, strict=True):
             if not isinstance(target, np.ndarray) or target.dtype != np.float64 or target.shape != shape:
-                kind = f"{target.dtype} {target.shape}" if isinstance(target, np.ndarray) else _kind(target)
-                raise StateError(f"out is {kind}; expected an array float64 {shape}")
+                given = isinstance(target, np.ndarray)
+                kind = f"{target.dtype} {target.shape}" if given else _kind(target)
+                raised = StateError if given else of_wrong_type(StateError)
+                raise raised(f"out is {kind}; expected an array float64 {shape}")
             if not target.flags.writeable:
                 raise StateError("out is read-only; expected an array that can be written to")
         outputs, copies = [], []

@@ -12,8 +12,8 @@ from typing import Any
 from robot_dynamics.codegen.emit_lanes import lanes_source
 from robot_dynamics.codegen.emit_python import python_module
 from robot_dynamics.codegen.program import Program
-from robot_dynamics.errors import BackendError, quoted
-from robot_dynamics.inputs.arrays import plain_text
+from robot_dynamics.errors import BackendError
+from robot_dynamics.inputs.arrays import one_of
 from robot_dynamics.native.cache import cached, content
 from robot_dynamics.native.fingerprint import source_fingerprint
 from robot_dynamics.native.kernel import Kernel, PythonKernel
@@ -29,8 +29,7 @@ def check_backend(backend: str) -> None:
     Raises:
         BackendError: it does not; the message names those that do.
     """
-    if plain_text(backend) not in BACKENDS:
-        raise BackendError(f"backend {quoted(backend)} does not exist; choose one of {', '.join(BACKENDS)}")
+    one_of("backend", backend, BACKENDS, BackendError)
 
 
 def load_kernel(

@@ -8,7 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from robot_dynamics.errors import LONGEST_QUOTE, ModelError, quoted, readable, shown
+from robot_dynamics.errors import (
+    LONGEST_QUOTE,
+    ModelError,
+    RobotDynamicsError,
+    of_wrong_type,
+    quoted,
+    readable,
+    shown,
+)
 from robot_dynamics.inputs.arrays import plain_text, real_array
 from robot_dynamics.inputs.decimals import decimal
 from robot_dynamics.spatial import Array
@@ -41,8 +49,9 @@ class Fields:
 
     def text(self, name: str) -> str:
         value = plain_text(self.value(name))
+        if value is None:
+            raise self._wrong_type(name, "a text")
         if not value:
-            value = self.value(name)
             raise ModelError(f"{self.path(name)} is {quoted(value)}; it must be a text")
         if not set(value).isdisjoint(_CONTROLS):
             raise ModelError(f"{self.path(name)} is {quoted(value)}; a text must have no control characters")
@@ -52,13 +61,13 @@ class Fields:
         self.used.add(name)
         value = self.values.get(name, default)
         if not isinstance(value, bool):
-            raise ModelError(f"{self.path(name)} is {quoted(value)}; it must be true or false")
+            raise self._wrong_type(name, "true or false")
         return value
 
     def section(self, name: str) -> Fields:
         value = self.value(name)
         if not isinstance(value, Mapping):
-            raise ModelError(f"{self.path(name)} is {quoted(value)}; it must be a mapping")
+            raise self._wrong_type(name, "a mapping")
         return Fields(value, self.path(name))
 
     def optional_section(self, name: str) -> Mapping[str, Any]:
@@ -66,14 +75,16 @@ class Fields:
         return self.section(name).values if self.values.get(name) is not None else {}
 
     def array(self, name: str, shape: tuple[int, ...]) -> Array:
-        value = self.value(name)
+        value, raised = self.value(name), ModelError
         try:
             array = real_array(self.path(name), _numbers(value, len(shape)), ModelError)
-        except Exception:  # also of a list that fails when it is gone through
+        except ModelError as error:
+            array, raised = np.empty(0), type(error)
+        except Exception:  # of a list that fails when it is gone through
             array = np.empty(0)
         if array.shape != shape:
             wanted = " by ".join(map(str, shape))
-            raise ModelError(f"{self.path(name)} is {quoted(value)}; it must be {wanted} numbers")
+            raise raised(f"{self.path(name)} is {quoted(value)}; it must be {wanted} numbers")
         if not np.isfinite(array).all():
             raise ModelError(f"{self.path(name)} is {quoted(value)}; every number must be finite")
         if not np.abs(array).max() <= LARGEST:
@@ -93,8 +104,9 @@ class Fields:
         value = self.value(name)
         try:
             number = float(real_array(self.path(name), _numbers(value, 0), ModelError))
-        except Exception:
-            raise ModelError(f"{self.path(name)} is {quoted(value)}; it must be a number") from None
+        except Exception as error:
+            raised = type(error) if isinstance(error, ModelError) else ModelError
+            raise raised(f"{self.path(name)} is {quoted(value)}; it must be a number") from None
         if not np.isfinite(number):
             raise ModelError(f"{self.path(name)} is {number}; it must be finite")
         if least is not None and number < least:
@@ -104,6 +116,11 @@ class Fields:
         if number > LARGEST:
             raise ModelError(f"{self.path(name)} is {number:g}; it must be at most {LARGEST:g}{MILLIMETRES}")
         return number
+
+    def _wrong_type(self, name: str, wanted: str) -> RobotDynamicsError:
+        return of_wrong_type(ModelError)(
+            f"{self.path(name)} is {quoted(self.values.get(name))}; it must be {wanted}"
+        )
 
     def has(self, name: str) -> bool:
         self.used.add(name)

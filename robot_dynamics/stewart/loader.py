@@ -12,7 +12,7 @@ from typing import Any, TypeGuard
 
 import numpy as np
 
-from robot_dynamics.errors import ModelError, StewartModelWarning, WrongTypeError, quoted
+from robot_dynamics.errors import ModelError, StewartModelWarning, WrongTypeError, of_wrong_type, quoted
 from robot_dynamics.inputs.arrays import listed, plain_text
 from robot_dynamics.inputs.documents import parse_yaml, read_yaml
 from robot_dynamics.model.chain import RigidBody
@@ -136,12 +136,13 @@ def _document(source: str | Path | Mapping[str, Any]) -> Mapping[str, Any]:
 
 def _legs(fields: Fields, defaults: Mapping[str, Any], objections: list[str] | None) -> tuple[Leg, ...]:
     entries = fields.value("legs")
+    raised = ModelError
     try:
         entries = listed("legs", entries, ModelError, LEG_COUNT)
-    except ModelError:
-        entries = []
+    except ModelError as error:
+        entries, raised = [], type(error)
     if len(entries) != LEG_COUNT:
-        raise ModelError(f"legs must be a list of {LEG_COUNT} legs")
+        raise raised(f"legs must be a list of {LEG_COUNT} legs")
     unknown = set(defaults) - set(LEG_FIELDS)
     if unknown:
         raise ModelError(
@@ -150,7 +151,7 @@ def _legs(fields: Fields, defaults: Mapping[str, Any], objections: list[str] | N
     legs = []
     for number, entry in enumerate(entries, start=1):
         if not isinstance(entry, Mapping):
-            raise ModelError(f"legs[{number}] must be a mapping")
+            raise of_wrong_type(ModelError)(f"legs[{number}] must be a mapping")
         fields_of_leg = Fields(_completed(entry, defaults), f"legs[{number}]")
         legs.append(_leg(fields_of_leg, objections, _is_unlimited(defaults.get("limits"))))
     names = [leg.name for leg in legs]

@@ -7,6 +7,7 @@ import dataclasses
 import inspect
 import itertools
 import os
+import pickle
 from functools import lru_cache
 
 import numpy as np
@@ -312,6 +313,8 @@ def platform_targets():
             for name, parameter in inspect.signature(method).parameters.items()
             if parameter.default is parameter.empty
         }
+        if method is line:
+            given["duration"] = 1.0
         return method(**{**given, wanted: value})
 
     lengths = platform.legs(usual("position"), usual("orientation")).lengths
@@ -362,6 +365,10 @@ def platform_targets():
     }
 
 
+RIGHT = ("must be ", "expected ", "cannot be read as ")
+"""Words before what would be right."""
+
+
 @pytest.mark.parametrize("value", HOSTILE.values(), ids=HOSTILE.keys())
 def test_only_errors_that_name_the_argument_come_out(value, targets):
     wrong = []
@@ -371,10 +378,24 @@ def test_only_errors_that_name_the_argument_come_out(value, targets):
         except rd.RobotDynamicsError as error:
             if len(str(error)) > LONGEST_MESSAGE:
                 wrong.append(f"{name}: a message of {len(str(error))} characters")
-            if isinstance(error, TypeError) and "must be " not in str(error):
+            if isinstance(error, TypeError) and not any(words in str(error) for words in RIGHT):
                 wrong.append(f"{name}: {error}")
         except Exception as error:
             wrong.append(f"{name}: {type(error).__name__} {str(error)[:100]}")
+    assert not wrong
+
+
+def test_an_object_of_a_wrong_type_raises_both_errors_at_every_argument(targets):
+    wrong = []
+    for name, target in targets.items():
+        if name == "observe place":  # it ignores what is no position
+            continue
+        with pytest.raises(rd.RobotDynamicsError) as raised:
+            target(object())
+        kinds = isinstance(raised.value, rd.WrongTypeError), isinstance(raised.value, TypeError)
+        known = pickle.loads(pickle.dumps(raised.value))
+        if not all(kinds) or type(known) is not type(raised.value) or str(known) != str(raised.value):
+            wrong.append(f"{name}: {raised.value!r}")
     assert not wrong
 
 

@@ -253,7 +253,7 @@ def test_impossible_arguments_are_refused(tolerance):
     chain = load_urdf(URDF / "scara.urdf")
     with pytest.raises(ParameterError, match="tolerance"):
         dh_parameters(chain, tolerance=tolerance)
-    with pytest.raises(ParameterError, match=r"'craig'.*modified and standard"):
+    with pytest.raises(ParameterError, match=r"'craig'.*'modified' or 'standard'"):
         dh_parameters(chain, "craig")
     for q in (np.zeros(3), np.zeros((1, 4)), np.full(4, np.nan)):
         with pytest.raises(StateError, match="joint1"):

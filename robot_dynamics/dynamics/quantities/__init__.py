@@ -24,8 +24,8 @@ from robot_dynamics.dynamics.quantities import (
     regressor,
 )
 from robot_dynamics.dynamics.quantities.quantity import Quantity
-from robot_dynamics.errors import ParameterError, quoted
-from robot_dynamics.inputs.arrays import plain_text
+from robot_dynamics.errors import ParameterError
+from robot_dynamics.inputs.arrays import one_of, plain_text
 
 
 class Quantities:
@@ -60,7 +60,5 @@ def quantity_named(name: str) -> Quantity[..., Any]:
     Raises:
         ParameterError: there is none; the message names those that there are.
     """
-    found = QUANTITIES.get(plain_text(name) or "")
-    if found is None:
-        raise ParameterError(f"no quantity {quoted(name)}; choose from {', '.join(QUANTITIES)}")
-    return found
+    one_of("quantity", name, QUANTITIES, ParameterError)
+    return QUANTITIES[plain_text(name) or ""]
