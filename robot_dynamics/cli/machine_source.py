@@ -195,7 +195,7 @@ def forces_along(arguments: argparse.Namespace, text: bytes | None) -> tuple[lis
     return columns, np.column_stack([table.time, forces])
 
 
-def one_input(machine: str, motion: str | None) -> None:
+def one_input(machine: str | None, motion: str | None) -> None:
     """ParameterError where two things were to come from standard input."""
     if machine == "-" == motion:
         raise ParameterError("machine and motion cannot both be read from standard input")

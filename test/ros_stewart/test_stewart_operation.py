@@ -17,6 +17,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Bool
 from std_srvs.srv import Trigger
 
+from robot_dynamics.cli.main import main
 from robot_dynamics.control.stewart.platform_model import loaded
 from robot_dynamics.control.stream_clock import LeastDelay
 from robot_dynamics.model.chain import RigidBody
@@ -197,3 +198,19 @@ def test_a_recorded_motion_is_played_through_the_same_gate(tmp_path):
         assert worst["cause"]
         longest = platform.legs([0.0, 0.0, heights.max()], [0.0, 0.0, 0.0, 1.0]).lengths.max()
         assert longest < platform.machine.legs[0].limits.longest
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["stewart_demo", "absent.csv"], "absent.csv"),
+        (["absent.csv"], "absent.csv"),
+        (["absent.csv", "--machine", "stewart_demo"], "absent.csv"),
+        (["absent.yaml", "stewart_demo_motion"], "absent.yaml"),
+        (["stewart_demo", "motion.csv", "--machine", "stewart_demo"], "given twice"),
+        (["-", "-"], "cannot both be read from standard input"),
+    ],
+)
+def test_the_machine_stands_before_the_motion_or_behind_an_option(arguments, message, capsys):
+    assert main(["stewart", "play", *arguments]) == 1
+    assert message in capsys.readouterr().err

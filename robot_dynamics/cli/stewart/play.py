@@ -5,10 +5,10 @@ from __future__ import annotations
 import argparse
 
 from robot_dynamics.cli.chain_source import number, number_within
-from robot_dynamics.cli.machine_source import PLATFORM, add_motion, motion_table, platform_of
+from robot_dynamics.cli.machine_source import PLATFORM, add_motion, motion_table, one_input, platform_of
 from robot_dynamics.cli.needs import need
 from robot_dynamics.control.stewart.recorded import RecordedMotion
-from robot_dynamics.errors import ParameterError
+from robot_dynamics.errors import ParameterError, quoted
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -18,10 +18,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
         " whatever the motion is: first its first pose, then the motion, then a hold."
         " Exit code 1: the node refuses the motion, or does not answer; the last line says why."
     )
-    add_motion(parser)
     parser.add_argument(
-        "--machine", metavar="MACHINE.yaml", help=f"{PLATFORM}; for a motion that is given from home"
+        "platform",
+        nargs="?",
+        metavar="MACHINE.yaml",
+        help=f"{PLATFORM}; needed for a motion that is given from home",
     )
+    add_motion(parser)
+    parser.add_argument("--machine", metavar="MACHINE.yaml", help="the same as MACHINE.yaml before PATH.csv")
     parser.add_argument(
         "--lead",
         type=number,
@@ -45,8 +49,14 @@ def run(arguments: argparse.Namespace) -> int:
     """Play until the motion's end."""
     if not 0.0 < arguments.lead < 3600.0:
         raise ParameterError(f"--lead {arguments.lead:g} must be between 0 and 3600 s")
+    if None not in (arguments.platform, arguments.machine):
+        raise ParameterError(
+            f"the machine is given twice, as {quoted(arguments.platform)} and by --machine: give it once"
+        )
     need("playing", "rclpy")
-    machine = None if arguments.machine is None else platform_of(arguments.machine).machine
+    given = arguments.machine if arguments.platform is None else arguments.platform
+    one_input(given, arguments.path)
+    machine = None if given is None else platform_of(given).machine
     motion = RecordedMotion(motion_table(arguments.path, machine, arguments))
     from robot_dynamics.ros.recording.motion_player import play
 
