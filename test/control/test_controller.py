@@ -207,7 +207,7 @@ def test_gains_must_fit_the_joints():
 @pytest.mark.parametrize("measured", [-0.3, 0.0, 0.3])
 @pytest.mark.parametrize("damping", [0.0, 0.7])
 def test_friction_is_overcome_at_the_velocity_of_the_reference(measured, damping):
-    """Neither the measured velocity nor the error decides it; within the noise of a stream it is none."""
+    """Neither the measured velocity nor the error decides it."""
     chain, friction = pendulum_chain(), 3.0
     drives = ActuatorParameters(friction=(friction,), damping=(damping,))
     control = controller(chain, ActuatedArm(Pendulum(), chain, drives), half_period_ahead=False)
@@ -221,8 +221,7 @@ def test_friction_is_overcome_at_the_velocity_of_the_reference(measured, damping
         feedback = -0.1 + 20.0 * (rate - measured)
         q = reference.position[0] + 1e-3
         rigid = links.inverse_dynamics(q, measured, reference.acceleration[0] + feedback)
-        beyond = np.sign(rate) * max(abs(rate) - 0.01, 0.0)
-        slow = np.clip(beyond / STICTION_VELOCITY, -1.0, 1.0)
+        slow = np.clip(rate / STICTION_VELOCITY, -1.0, 1.0)
         expected = damping * rate + friction * 0.5 * slow * (3.0 - slow**2)
         assert effort - rigid == pytest.approx(expected, abs=1e-9)
 
