@@ -52,6 +52,8 @@ from robot_dynamics.spatial import Array
 LEAST_BETTER = 0.05
 """Share by which residuals must be smaller with a delay that knows friction that builds up, and with a lower
 cut-off than the greatest."""
+MOST_STEPS = 4
+"""Most Gauss-Newton steps of the delay."""
 _EDGES = 0.3
 """Greatest share of a run that the filter may cost."""
 
@@ -248,23 +250,26 @@ def _timed_by_law(
 ) -> tuple[list[Run], Delay]:
     """The runs and the delay that fit the chosen law of friction, where part of it builds up after reversals.
 
-    Two Gauss-Newton steps of the delay, together with all parameters and travels, begin at the one that was
-    ``found`` without them. They count where the second is within its deviation, and that is the smaller one.
+    Gauss-Newton steps of the delay, together with all parameters and travels, begin at the one that was
+    ``found`` without them. They count where one after the first is within its deviation, and that is the
+    smaller one.
     Where no delay was found they are not made: friction by another law than the robot's would look like one.
     """
     runs, delay = found
     gravity = earth_or_none(options.compensates_gravity)
     steps: list[Delay] = []
     seconds, tried = delay.seconds, runs
-    for _ in range(2):
+    for _ in range(MOST_STEPS):
         step = _remaining_delay(_learned(tried, others, options), base, chain, gravity)
         if step is None or abs(seconds + step.seconds) > LONGEST_DELAY:
             return found
         steps.append(step)
         seconds += step.seconds
         tried = [_run(parts) for parts in _filtered(logs, chain, cutoff, options, seconds)]
-    deviation = steps[1].deviation
-    if abs(steps[1].seconds) > deviation or deviation > delay.deviation:
+        if len(steps) > 1 and abs(step.seconds) <= step.deviation:
+            break
+    deviation = steps[-1].deviation
+    if abs(steps[-1].seconds) > deviation or deviation > delay.deviation:
         return found
     if abs(seconds) > SIGNIFICANT * deviation:
         return tried, Delay(seconds, deviation)

@@ -25,8 +25,12 @@ LONGEST_DELAY = 0.05
 """Greatest delay that is sought [s]."""
 SIGNIFICANT = 3.0
 """Standard deviations by which a delay must differ from zero before it is taken off."""
-BETWEEN_SAMPLES = 0.06
+BETWEEN_SAMPLES = 0.03
 """Error of a delay by the steps of dry friction, as a share of the period of the states."""
+_BLOCK = 20
+"""Samples in a row whose errors may hang together."""
+_STEP = 1e-4
+"""Difference of delays for the slope of the efforts [s]."""
 _GRID = 21
 _ROUNDS = 2
 _REFINEMENTS = 3
@@ -99,6 +103,11 @@ def effort_delay(
 ) -> Delay:
     """The delay with which efforts fit the columns best.
 
+    Each deviation is the greater of two: by the scatter of all residuals, and by that of the slopes of the
+    squared error in blocks of samples. The latter knows that residuals are larger where dry friction steps,
+    and that these samples say most about the delay (Zeger, Liang, "Longitudinal data analysis for discrete
+    and continuous outcomes", Biometrics 42 (1986) 121-130).
+
     Two estimates are averaged by their variances. That of motion far from any step of dry friction knows
     no steps; that of all motion is off by a share of the period, because steps lie between samples. Where
     both disagree by more than their deviations, that of the average grows by as much (Birge ratio). A delay
@@ -151,8 +160,21 @@ def _best_delay(
             at = int(np.clip(np.argmin(costs), 1, _GRID - 2))
             step = float(tried[1] - tried[0])
             curvature = float(costs[at - 1] - 2.0 * costs[at] + costs[at + 1]) / step**2
-            slope = float(costs[at + 1] - costs[at - 1]) / (2.0 * step)
-            moved = float(np.clip(-slope / curvature, -step, step)) if curvature > 0.0 else 0.0
+            falling = float(costs[at - 1] - costs[at + 1]) / (2.0 * step)
+            moved = float(np.clip(falling / curvature, -step, step)) if curvature > 0.0 else 0.0
             centre, width = float(tried[at]) + moved, 2.0 * step
         best = centre
-    return Delay(best, float(np.sqrt(2.0 / curvature)) if curvature > 0.0 else np.inf)
+    if not curvature > 0.0:
+        return Delay(best, np.inf)
+
+    def unexplained(values: Array) -> Array:
+        values = (values * weights).ravel()
+        return np.asarray(values - basis @ (basis.T @ values)).reshape(counted.shape)
+
+    slope = unexplained((efforts(best + _STEP) - efforts(best - _STEP)) / (2.0 * _STEP))
+    each = np.sum(slope * unexplained(efforts(best)), axis=1)
+    blocks = [part.sum() for part in np.array_split(each, max(2, len(each) // _BLOCK))]
+    # The parameters have taken their part of the residuals.
+    share = max(0.1, 1.0 - basis.shape[1] / max(1, int(counted.sum())))
+    scattered = float(np.linalg.norm(blocks) / np.sum(slope**2)) / share
+    return Delay(best, max(float(np.sqrt(2.0 / curvature)), scattered))
