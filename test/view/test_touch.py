@@ -89,10 +89,24 @@ def test_the_target_frame_begins_at_the_tip_and_sends_where_it_is_dragged(touch)
     np.testing.assert_allclose(frame.position, poses["link6"][:3, 3], atol=1e-6)
     frame.position = np.array([0.4, 0.1, 0.5])
     touch.touch._sent = 0.0
-    touch.touch._drag()
+    touch.touch._drag(ends=False)
     pose = touch.targets[-1]
     np.testing.assert_allclose(pose[:3, 3], [0.4, 0.1, 0.5])
     np.testing.assert_allclose(abs(mat2quat(pose[:3, :3]) @ mat2quat(poses["link6"][:3, :3])), 1.0, atol=1e-6)
+
+
+def test_the_place_where_a_drag_ends_is_sent_however_soon_it_comes(touch):
+    frame = touch.touch._frame
+    touch.touch._dragging.value = True
+    frame.position = np.array([0.4, 0.1, 0.5])
+    touch.touch._sent, count = np.inf, len(touch.targets)
+    [moved] = frame._impl_aux.update_cb
+    moved(SimpleNamespace(target=frame, phase="update"))
+    assert len(touch.targets) == count
+    frame.position = np.array([0.45, 0.1, 0.5])
+    moved(SimpleNamespace(target=frame, phase="end"))
+    assert len(touch.targets) == count + 1
+    np.testing.assert_allclose(touch.targets[-1][:3, 3], [0.45, 0.1, 0.5])
 
 
 def test_typed_parameters_stay_until_they_are_applied_and_the_others_follow_the_controller(touch):

@@ -84,7 +84,7 @@ class Touch:
                 "target frame", False, hint="Drag it: the controller moves the tip there (~/target_pose)"
             )
         self._frame = server.scene.add_transform_controls("/target", scale=0.2, visible=False)
-        self._frame.on_update(lambda _: self._drag())
+        self._frame.on_update(lambda event: self._drag(event.phase == "end"))
         self._pushing.on_update(lambda _: self._listen(self._pushing.value))
         self._dragging.on_update(lambda _: self._offer(self._dragging.value))
 
@@ -178,9 +178,10 @@ class Touch:
             self._frame.position, self._frame.wxyz = pose[:3, 3], mat2quat(pose[:3, :3])
         self._frame.visible = dragging and known
 
-    def _drag(self) -> None:
+    def _drag(self, ends: bool) -> None:
+        """Send the pose of the target frame, at most once a period; where the drag ends at once."""
         now = time.monotonic()
-        if not self._dragging.value or now - self._sent < TARGET_PERIOD:
+        if not self._dragging.value or (now - self._sent < TARGET_PERIOD and not ends):
             return
         self._sent = now
         pose = np.eye(4)
