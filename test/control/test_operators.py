@@ -33,6 +33,8 @@ def test_random_legal_sequences_are_what_an_operator_would_expect(robot):
         "STOP_WITH_LITTLE_DAMPING",
         "OTHER_LAW_BESIDE_A_STEP",
         "SPRING_AT_A_SINGULARITY",
+        "STOP_WHERE_AXES_ALIGN",
+        "SPRINGS_REPLACED_AMONG_RARE_STATES",
     ],
 )
 def test_what_the_search_has_found_is_found_no_more(find):

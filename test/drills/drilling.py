@@ -6,6 +6,7 @@ import time
 
 import faults_of_clocks
 import faults_of_commands
+import faults_of_contacts
 import faults_of_processes
 import faults_of_requests
 import faults_of_safe_states
@@ -19,6 +20,7 @@ MODULES = (
     faults_of_states,
     faults_of_requests,
     faults_of_commands,
+    faults_of_contacts,
     faults_of_safe_states,
     faults_of_clocks,
     faults_of_processes,

@@ -15,6 +15,7 @@ from scenes import BY_THE_WALL, COLUMNS, IN_SIMULATED_TIME
 
 DONE = "x"
 REQUESTS, STATES, BRAKES = "faults_of_requests", "faults_of_states", "faults_of_safe_states"
+CONTACTS = "faults_of_contacts"
 """Modules, which stand for all of their faults."""
 
 
@@ -43,6 +44,7 @@ class Reason:
 REASONS = (
     Reason("it takes no efforts", ["faults_of_commands"], ["*"]),
     Reason("it has no brakes", [BRAKES], ["arm*", "feeder*", "model*", "simulator"]),
+    Reason("it has no reaction to contacts", [CONTACTS], ["platform*", "feeder*", "model*", "simulator"]),
     Reason("its time is the wall's", ["clock_*", "states_without_clock"], BY_THE_WALL),
     Reason("its time is a simulation's", ["wall_clock_*"], IN_SIMULATED_TIME),
     Reason("it sends states and hears none", [STATES, "plant_*", "two_nodes"], ["simulator"]),
@@ -51,7 +53,7 @@ REASONS = (
     Reason("its machine is given at its start", ["descriptions_*"], ["platform*"]),
     Reason(
         "as by the wall: requests, senders, and what a state holds, have nothing to do with the clock",
-        [REQUESTS, STATES, BRAKES, "two_nodes"],
+        [REQUESTS, STATES, BRAKES, "two_nodes", "contact_without_states", "contact_and_node_killed"],
         IN_SIMULATED_TIME,
     ),
     Reason("as feeder, which reads states in the same way", [STATES], ["feeder_of_points"]),

@@ -133,3 +133,41 @@ teardown()
 """,
 )
 """Two aligned axes: the posture's spring threw the wrist from one state to the next."""
+
+STOP_WHERE_AXES_ALIGN = (
+    "panda",
+    """
+begin(towards=5.283, wrong="nothing", size=0.2, scale=1.0, place=[0.909, 0.885, 0.369, -0.213, -0.68, 0.151,
+    0.0])
+go_on(how="unpark")
+jam(duration=0.099, which=3)
+jam(duration=0.122, which=4)
+poses(count=11, reach=0.153, turn=[0.237, 0.0, 0.333], way=[0.703, 0.84, -0.422])
+jam(duration=0.517, which=3)
+tip_softness(axes="frame", damping=5.0, decoupled=True, posture=1.0, projector="dynamic", stiffness=1.477)
+mode(mode="cartesian_impedance")
+teardown()
+""",
+)
+"""Brakes of each joint by its own inertia threw two whose axes align, in a stop of soft springs: 2.8."""
+
+SPRINGS_REPLACED_AMONG_RARE_STATES = (
+    "panda",
+    """
+begin(scale=1.1, size=0.995, towards=0.0, place=[-0.01, -0.116, 0.0, 0.0, 0.721, 0.0, 0.0], wrong="gravity")
+push(duration=1.0, force=[-0.015, 0.516, -0.663])
+lose(age=0.025, duration=0.5)
+mode(mode="cartesian_impedance")
+gains(damping=0.247, ki=-1.0, kp=8.972)
+block(duration=0.041)
+block(duration=0.2)
+gains(damping=0.794, ki=0.0, kp=6225.566)
+limits(values={"max_effort_step": 1.585, "max_acceleration": (5.663,), "stop_deceleration":
+    (1.0,), "observer_gain": 25.0, "on_contact": "yield", "stream_horizon": -1.0,
+    "loop_delay": 0.01, "model_change_time": 1.0, "safe_fade_time": 1.0})
+tip_softness(axes="root", damping=5.0, decoupled=False, posture=1.0, projector="none", stiffness=2103.261)
+late(count=19, factor=8)
+teardown()
+""",
+)
+"""Springs that rare states weaken no longer balanced what was left of those before: 1.75."""

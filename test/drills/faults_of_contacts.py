@@ -1,0 +1,136 @@
+"""Pushes on an arm in motion, and its reactions ``on_contact``: what each does, and until when."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+
+import invariants
+from faults import fault
+from geometry_msgs.msg import WrenchStamped
+from scene import Scene
+from std_srvs.srv import Trigger
+
+from robot_dynamics.ros.support import qos
+
+ARMS = ("arm", "arm_in_python", "arm_in_simulated_time", "arm_in_python_in_simulated_time")
+BY_THE_WALL = ARMS[:2]
+FELT, REFUSED = "feels an external effort of", "a protective stop is in force"
+THRESHOLDS = [3.0, 2.0]
+"""Of the joints, above what late commands of a busy computer look like [N·m]."""
+PUSH = -7.0
+"""Torque on the upper link about its joint, against the weight [N·m]."""
+
+
+@contextlib.contextmanager
+def _reacts(scene: Scene, reaction: str) -> Iterator[None]:
+    """Contacts have a reaction meanwhile; a stop that is left is released."""
+    given = {"contact_threshold": THRESHOLDS, "joint_stiffness": [60.0, 10.0], "on_contact": reaction}
+    for name, value in given.items():
+        answer = scene.peer.set_parameter(scene.node, name, value)
+        assert answer.successful, answer.reason
+    try:
+        yield
+    finally:
+        assert scene.peer.set_parameter(scene.node, "on_contact", "off").successful
+
+
+def _push(scene: Scene) -> None:
+    """Push until the node has said so."""
+    pushes = scene.peer.publisher(WrenchStamped, "simulator/push", qos.COMMAND)
+    message = WrenchStamped()
+    message.header.frame_id, message.wrench.torque.y = "upper", PUSH
+    try:
+        scene.peer.repeat_until(
+            lambda: pushes.publish(message),
+            lambda: invariants.found(FELT, scene.printed),
+            "the push is not felt",
+        )
+    finally:
+        scene.peer.node.destroy_publisher(pushes)
+
+
+def _is_latched(scene: Scene) -> None:
+    """Trajectories are refused until a reset, which is refused as long as the arm moves."""
+    before = len(scene.process.output)
+    goal = scene.make([(2.0, scene.goals[0])])
+
+    def refused() -> bool:
+        return invariants.found(REFUSED, scene.process.output[before:])
+
+    scene.peer.repeat_until(lambda: scene.send(goal), refused, "a trajectory is taken after a contact")
+
+
+def _reset(scene: Scene) -> None:
+    scene.peer.wait_until(
+        lambda: scene.peer.call(Trigger, f"{scene.node}/reset_fault").success, "the contact is not reset"
+    )
+
+
+@fault(ARMS)
+def contact_reported(scene: Scene) -> None:
+    """on_contact: report. One line; the motion goes on, and the next one is taken without a reset."""
+    with _reacts(scene, "report"):
+        _push(scene)
+        scene.said(r"reported only \(on_contact: report\)")
+        scene.move()
+        assert not invariants.found(REFUSED, scene.printed)
+
+
+@fault(ARMS, quick=("arm",))
+def contact_held(scene: Scene) -> None:
+    """on_contact: hold. It stops, holds, and takes no trajectory until ~/reset_fault."""
+    with _reacts(scene, "hold"):
+        _push(scene)
+        _is_latched(scene)
+        _reset(scene)
+        scene.move()
+
+
+@fault(ARMS)
+def contact_yielded(scene: Scene) -> None:
+    """on_contact: yield. It stops and gives way to more pushes until ~/reset_fault."""
+    with _reacts(scene, "yield"):
+        _push(scene)
+        _push(scene)
+        _is_latched(scene)
+        _reset(scene)
+        scene.move()
+
+
+@fault(ARMS)
+def contact_retreated(scene: Scene) -> None:
+    """on_contact: retreat. It stops, moves away, and stays there until ~/reset_fault."""
+    with _reacts(scene, "retreat"):
+        _push(scene)
+        _is_latched(scene)
+        _reset(scene)
+        scene.move()
+
+
+@fault(BY_THE_WALL)
+def contact_without_states(scene: Scene) -> None:
+    """States are lost in every reaction: the fail-safe output, then the stop again until ~/reset_fault."""
+    for reaction in ("hold", "yield", "retreat"):
+        with _reacts(scene, reaction):
+            _push(scene)
+            with scene.wire.tampered(lambda message: ()):
+                scene.loses_states("no joint state for")
+            scene.wire.wait_for_states(20)
+            _is_latched(scene)
+            _reset(scene)
+            scene.move()
+
+
+@fault(BY_THE_WALL)
+def contact_and_node_killed(scene: Scene) -> None:
+    """The node dies in its reaction: the next one holds the arm until ~/reset_fault."""
+    with _reacts(scene, "yield"):
+        _push(scene)
+        with scene.silent():
+            scene.peer.processes.clear()
+            scene.kill(scene.process)
+            scene.start_node()
+        scene.process.wait_for_output("the arm is held; call ~/reset_fault")
+        _is_latched(scene)
+        _reset(scene)
