@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from robot_dynamics.view.labels import STEEPEST, label_column
+from robot_dynamics.view.labels import STEEPEST, Viewpoint, apart, label_column
 
 HEIGHT, WIDTH = 0.1, 1.0
 
@@ -44,3 +44,25 @@ def test_no_label_covers_another_from_any_side(distance):
 
 def test_no_labels_are_none():
     assert label_column(np.zeros(3), 0, HEIGHT).shape == (0, 3)
+
+
+def test_numbers_that_would_cover_more_important_ones_are_left_out():
+    """Seen from 2 m in front, 500 pixels away: 1 m is 250 pixels."""
+    front = np.eye(4)
+    front[:3, :3] = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, 1.0], [0.0, -1.0, 0.0]])  # looks along y, z is up
+    front[:3, 3] = [0.0, -2.0, 0.0]
+    view = Viewpoint(front, 500.0)
+    points = np.array(
+        [
+            [0.0, 0.0, 0.0],
+            [0.1, 0.0, 0.02],  # 25 pixels beside and 5 above the first
+            [0.0, 0.0, 0.10],  # 25 pixels above it
+            [0.5, 0.0, 0.0],  # 125 pixels beside it: behind its end
+            [-0.1, 0.0, 0.0],  # ends behind the beginning of the first
+            [0.0, -3.0, 0.0],  # behind the camera
+        ]
+    )
+    assert view.places(points[2:4]) == pytest.approx(np.array([[0.0, -25.0], [125.0, 0.0]]))
+    assert apart(view, points, ["twenty characters   "] * 6, 5) == [0, 2, 3]
+    assert apart(view, points, ["twenty characters   "] * 6, 2) == [0, 2]
+    assert apart(view, points[[1, 0]], ["a", "b"], 5) == [0, 1], "short ones have room"

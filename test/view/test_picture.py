@@ -10,6 +10,7 @@ import viser
 from ros_harness import free_port
 
 from robot_dynamics.view.browser.picture import MOST_NUMBERS, Picture, Shown
+from robot_dynamics.view.labels import Viewpoint
 from robot_dynamics.view.robot_geometry import read_robot
 from robot_dynamics.view.samples import StateSample
 
@@ -36,5 +37,11 @@ def test_the_most_loaded_joints_have_numbers():
         picture.update(StateSample(0.0, dict.fromkeys(joints, 0.1), efforts), {}, Shown())
         numbered = {name for name, gauge in picture._gauges.items() if gauge._label.text}
         assert numbered == {f"j{k}" for k in range(1, MOST_NUMBERS + 1)}
+        far = np.diag([1.0, -1.0, -1.0, 1.0])
+        far[2, 3] = 100.0  # from above all joints are at one place
+        picture.look_from(Viewpoint(far, 500.0))
+        picture.update(StateSample(0.1, dict.fromkeys(joints, 0.0), efforts), {}, Shown())
+        numbered = {name for name, gauge in picture._gauges.items() if gauge._label.text}
+        assert numbered == {"j1"}
     finally:
         server.stop()

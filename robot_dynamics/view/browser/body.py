@@ -20,6 +20,7 @@ from robot_dynamics.view.efforts import (
     rod,
     straight_arrow,
 )
+from robot_dynamics.view.labels import EM
 from robot_dynamics.view.machine import Gauge, Geometry
 
 WEIGHT_COLOR: RGB = (0.42, 0.30, 0.62)
@@ -30,6 +31,8 @@ LABEL_MOVED = 0.05
 """Least way of a label that is sent to the browser, in radii of its arc."""
 REDRAWN = 0.004
 """Least change of a share of the limit that is drawn anew."""
+SCREEN_EM = 12.0
+"""Font size of viser's labels [pixels of the page]."""
 _BESIDE = np.array([[0.2, -0.98], [0.98, 0.2]])
 
 
@@ -136,7 +139,7 @@ class EffortGauge:
             f"{name}/number",
             "",
             position=self._label_at,
-            font_screen_scale=0.75,
+            font_screen_scale=EM / SCREEN_EM,
             anchor="center-left",
         )
 
@@ -160,22 +163,33 @@ class EffortGauge:
         visible = abs(share) > VISIBLE_SHARE
         text = ""
         if visible and numbers:
-            text = f"{self._gauge.name}  {quantity_text(effort, self._gauge.limit, self._gauge.unit)}"
+            text = self.text(effort)
         self._show(visible, text)
-        if text and self._gauge.turns:
-            self._put_label(place[2, :2])
+        position = self._label_place(place)
+        if text and np.abs(position - self._label_at).max() > LABEL_MOVED * self._gauge.extent:
+            self._label.position = self._label_at = position
         if self._drawn is None or abs(share - self._drawn) > REDRAWN:
             self._arrow.vertices = self._mesh(share).vertices.astype(np.float32)
             self._arrow.color = rgb255(self._color or color)
             self._drawn = share
 
-    def _put_label(self, rise: Array) -> None:
-        """Put the label where the ring is highest; ``rise``: of its x and y axis per metre."""
+    def text(self, effort: float) -> str:
+        """Text of the label."""
+        return f"{self._gauge.name}  {quantity_text(effort, self._gauge.limit, self._gauge.unit)}"
+
+    def label_point(self, poses: Mapping[str, Array]) -> Array:
+        """Place (3,) of the label in the root frame [m]."""
+        place = poses[self._gauge.link] @ self._gauge.frame
+        return np.asarray(place[:3, :3] @ self._label_place(place) + place[:3, 3])
+
+    def _label_place(self, place: Array) -> Array:
+        """Place of the label in the gauge's frame: where the ring is highest."""
+        if not self._gauge.turns:
+            return np.zeros(3)
+        rise = place[2, :2]  # of its x and y axis per metre
         slope = float(np.linalg.norm(rise))
         direction = rise / slope if slope > 0.1 else np.array([1.0, 0.0])
-        position = 1.05 * self._gauge.extent * np.array([*(self._aside @ direction), 0.0])
-        if np.abs(position - self._label_at).max() > LABEL_MOVED * self._gauge.extent:
-            self._label.position = self._label_at = position
+        return 1.05 * self._gauge.extent * np.array([*(self._aside @ direction), 0.0])
 
     def _show(self, arrow: bool, text: str) -> None:
         if self._arrow.visible != arrow:

@@ -108,7 +108,9 @@ class Page:
             boxes = {
                 "efforts": gui.add_checkbox("efforts against limits", True),
                 "numbers": gui.add_checkbox(
-                    "numbers", True, hint=f"At the {MOST_NUMBERS} joints nearest to their limits"
+                    "numbers",
+                    True,
+                    hint=f"At the {MOST_NUMBERS} joints nearest to their limits, where there is room",
                 ),
                 "weights": gui.add_checkbox("weights of the links", True),
                 "reference": gui.add_checkbox("reference (blue ghost)", True),
@@ -247,8 +249,11 @@ class Page:
             self._drawn = now
             self._plots.draw()
             self._stage.include(*self._picture.bounds(sample.positions))
-            for client in self.server.get_clients().values():
+            clients = self.server.get_clients().values()
+            for client in clients:
                 self._stage.fit(client, self._plots.covered(client))
+            views = (self._stage.viewpoint(client, self._plots.fineness(client)) for client in clients)
+            self._picture.look_from(next(views, None))
 
     def _head(self, name: str, caption: str) -> None:
         heading = f"**{name}**" + (f" · {caption}" if caption else "")

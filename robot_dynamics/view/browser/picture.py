@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from heapq import nlargest
 
+import numpy as np
 import viser
 
 from robot_dynamics.spatial import Array
 from robot_dynamics.view.browser.body import EffortGauge, RobotBody, Weights
 from robot_dynamics.view.efforts import RGB
+from robot_dynamics.view.labels import Viewpoint, apart
 from robot_dynamics.view.machine import Geometry
 from robot_dynamics.view.samples import StateSample
 
@@ -19,6 +20,8 @@ GOAL_COLOR: RGB = (0.95, 0.55, 0.10)
 GHOST_OPACITY = 0.32
 MOST_NUMBERS = 8
 """Joints or legs with a number at once: labels of more hide each other and the robot."""
+KEPT = 1.2
+"""Factor on the load of a joint that has its number already: otherwise numbers of two could take turns."""
 NODES = ("/body", "/reference", "/goal", "/efforts", "/weights")
 
 
@@ -60,6 +63,8 @@ class Picture:
             gauge.name: EffortGauge(server, f"/efforts/{number}", gauge, bool(number % 2))
             for number, gauge in enumerate(geometry.gauges)
         }
+        self._numbered: list[str] = []
+        self._view: Viewpoint | None = None
         self._weights = Weights(server, "/weights", geometry, gravity)
         self.draw_body(simple)
 
@@ -76,19 +81,31 @@ class Picture:
         self._weights.visible = shown.weights
         if shown.weights:
             self._weights.update(poses)
-        numbered = self._most_loaded(sample.efforts) if shown.numbers else []
+        self._numbered = self._most_loaded(sample.efforts, poses) if shown.numbers else []
         for name, gauge in self._gauges.items():
             gauge.visible = shown.efforts
             if shown.efforts:
-                gauge.update(poses, sample.efforts.get(name), name in numbered)
+                gauge.update(poses, sample.efforts.get(name), name in self._numbered)
         self._ghost(self._reference, poses, sample.references if shown.reference else {})
         self._ghost(self._goal, poses, {**sample.positions, **goal} if goal and shown.goal else {})
         return poses
 
-    def _most_loaded(self, efforts: Mapping[str, float]) -> list[str]:
+    def look_from(self, view: Viewpoint | None) -> None:
+        """Leave out numbers that would cover those of more loaded joints from here; None: leave out none."""
+        self._view = view
+
+    def _most_loaded(self, efforts: Mapping[str, float], poses: Mapping[str, Array]) -> list[str]:
         """Names of the joints or legs with the largest shares of their limits."""
-        known = [name for name in self._gauges if name in efforts]
-        return nlargest(MOST_NUMBERS, known, key=lambda name: self._gauges[name].share(efforts[name]))
+
+        def load(name: str) -> float:
+            return self._gauges[name].share(efforts[name]) * (KEPT if name in self._numbered else 1.0)
+
+        names = sorted((name for name in self._gauges if name in efforts), key=load, reverse=True)
+        if self._view is None or not names:
+            return names[:MOST_NUMBERS]
+        points = np.array([self._gauges[name].label_point(poses) for name in names])
+        texts = [self._gauges[name].text(efforts[name]) for name in names]
+        return [names[k] for k in apart(self._view, points, texts, MOST_NUMBERS)]
 
     def bounds(self, positions: Mapping[str, float]) -> tuple[Array, Array]:
         """Least and greatest coordinates of the robot [m]."""

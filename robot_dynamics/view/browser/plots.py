@@ -215,6 +215,11 @@ class Strip:
             panel.minimize()
 
     @property
+    def fineness(self) -> float:
+        """Pixels of the picture per pixel of the page."""
+        return self._fineness.value
+
+    @property
     def covered(self) -> float:
         """Height of the picture that the panels cover, in its own pixels."""
         return self._tall * self._fineness.value
@@ -302,6 +307,11 @@ class Plots:
         """Height that the plots cover at the foot of a browser's picture, in its own pixels."""
         strip = self._strips.get(client.client_id, (client, None))[1]
         return 0.0 if strip is None else strip.covered
+
+    def fineness(self, client: viser.ClientHandle) -> float:
+        """Pixels of a browser's picture per pixel of the page."""
+        strip = self._strips.get(client.client_id, (client, None))[1]
+        return 1.0 if strip is None else strip.fineness
 
     def _welcome(self, client: viser.ClientHandle) -> None:
         with self._lock:

@@ -7,8 +7,10 @@ import time
 import numpy as np
 import viser
 from numpy.typing import NDArray
+from transforms3d.quaternions import quat2mat
 
 from robot_dynamics.spatial import Array
+from robot_dynamics.view.labels import Viewpoint
 
 VIEW = np.radians(45.0)
 """Angle that a picture's height takes in."""
@@ -159,6 +161,22 @@ class Stage:
         known = self._places.get(client.client_id, [])
         if not known or any(np.linalg.norm(np.asarray(camera.position) - place) < near for place in known):
             self._place(client)
+
+    @staticmethod
+    def viewpoint(client: viser.ClientHandle, fineness: float) -> Viewpoint | None:
+        """Viewpoint of a browser; None before it has reported one.
+
+        Args:
+            client: the browser.
+            fineness: pixels of its picture per pixel of the page.
+        """
+        camera = client.camera
+        if camera.image_height < 1:
+            return None
+        pose = np.eye(4)
+        pose[:3, :3] = quat2mat(camera.wxyz)
+        pose[:3, 3] = camera.position
+        return Viewpoint(pose, 0.5 * camera.image_height / fineness / np.tan(0.5 * camera.fov))
 
     def _forget(self, client: viser.ClientHandle) -> None:
         self._seen.pop(client.client_id, None)
