@@ -100,7 +100,7 @@ int rd_joint_impedance(rd_core *core, const rd_settings *s, const rd_motion *ahe
     }
     for (int j = 0; j < core->n; ++j) {
         needs_inertia |= s->damping[j] < 0.0 || rd_braking_at_wall(core, s, j) != 0.0;
-        acceleration[j] = r->acceleration[j] + core->disturbance[j];
+        acceleration[j] = r->acceleration[j] + core->disturbance[j] + rd_braking_in_stop(core, s, j);
     }
     if (!rd_yielding_dynamics(core, s, acceleration, effort) || (needs_inertia && !rd_joint_inertia(core, s))) {
         return 0;

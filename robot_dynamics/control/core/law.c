@@ -331,17 +331,21 @@ double rd_wall_gain(const rd_core *core, const rd_settings *s)
     return period > 0.0 ? fmin(WALL_GAIN, WALL_SHARE / period) : GUIDED_GAIN;
 }
 
-/* Soft springs stop nothing, so a protective stop brakes what yields, unless it has yielded to a contact. */
 double rd_braking_at_wall(const rd_core *core, const rd_settings *s, int j)
 {
-    const double most = s->velocity_limits[j], rate = core->reference.velocity[j];
-    const double wall = rd_braking_within(core, s, j, most, NULL, rd_wall_gain(core, s), rate);
-    if (!core->trip.latched || core->trip.rule == RD_CONTACT || core->guides || wall != 0.0) {
-        return wall;
+    return rd_braking_within(core, s, j, s->velocity_limits[j], NULL, rd_wall_gain(core, s), core->reference.velocity[j]);
+}
+
+/* Soft springs stop nothing, so a protective stop brakes what yields, unless it has yielded to a contact. An acceleration,
+ * not an effort of each joint by its own inertia: axes that align share theirs. */
+double rd_braking_in_stop(const rd_core *core, const rd_settings *s, int j)
+{
+    if (!core->trip.latched || core->trip.rule == RD_CONTACT || core->guides || rd_braking_at_wall(core, s, j) != 0.0) {
+        return 0.0;
     }
     const double latency = rd_longest_recent(core, rd_control_period(core, s)) + (s->rules ? fmax(s->rules->delay, 0.0) : 0.0);
     const double gain = latency > 0.0 ? fmin(STOP_GAIN, STOP_SHARE / latency) : STOP_GAIN;
-    return rd_braking_within(core, s, j, STOPPED * most, NULL, gain, rate);
+    return rd_braking_within(core, s, j, STOPPED * s->velocity_limits[j], NULL, gain, core->reference.velocity[j]);
 }
 
 double rd_within_speed(const rd_core *core, const rd_settings *s, int j, double pull)

@@ -316,7 +316,7 @@ int rd_cartesian_impedance(rd_core *core, const rd_settings *s, const rd_motion 
     }
     for (int j = 0; j < n; ++j) {
         soft = fmin(soft, core->softness[j]); /* the frame's springs pull at every joint */
-        acceleration[j] = r->acceleration[j] + core->disturbance[j];
+        acceleration[j] = r->acceleration[j] + core->disturbance[j] + rd_braking_in_stop(core, s, j);
     }
     if (!task
         || !(task->decoupled ? s->machine->dynamics(core, s, q, qd, acceleration, r->velocity, effort)
@@ -404,6 +404,9 @@ int rd_cartesian_impedance(rd_core *core, const rd_settings *s, const rd_motion 
     const double share = share_of_pull(core, s, mass, posture, acceleration);
     for (int j = 0; j < n; ++j) {
         effort[j] += share * rd_within_speed(core, s, j, posture[j]);
+        if (s == core->settings) {
+            core->difference[j] *= share; /* of the springs before, which these balance while they replace them */
+        }
     }
     return 1;
 }
