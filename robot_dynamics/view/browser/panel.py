@@ -269,7 +269,7 @@ class ControllerPanel:
         self._server, self._tab, self._actions = server, tab, actions
         self._fields: dict[str, Any] = {}
         self._settings: tuple[Setting, ...] = ()
-        self._applied: frozenset[str] = frozenset()
+        self._applied: dict[str, str] = {}
         with tab:
             self._state = server.gui.add_markdown("No controller has been found.")
             reset = server.gui.add_button(
@@ -290,9 +290,9 @@ class ControllerPanel:
             self._make(shown)
         for one, known in zip(shown, self._settings, strict=False):
             field = self._fields[one.name]
-            if field.value != one.value and (field.value == known.value or one.name in self._applied):
+            if field.value != one.value and field.value in (known.value, self._applied.get(one.name)):
                 field.value = one.value
-        self._applied = frozenset()
+        self._applied = {}
         self._settings = shown
         self._stiffness.show({one.name: one.value for one in shown})
 
@@ -327,5 +327,5 @@ class ControllerPanel:
     def _set(self) -> None:
         changed = settled(self._changed)
         if changed:
-            self._applied = frozenset(changed)
+            self._applied = changed
             self._actions.set(changed)
