@@ -119,7 +119,7 @@ class PlatformOperator(RuleBasedStateMachine):
 
     @rule(mass=spread(1e-3, 0.7), place=st.lists(share, min_size=3, max_size=3), declared=st.booleans())
     def payload(self, mass: float, place: list[float], declared: bool) -> None:
-        """A declared load; the real platform has it or not."""
+        """A declared load, which the real platform does not have: on brakes it is taken over all the same."""
         center = 0.75 * self.reach * np.array(place)
         mass *= self.force / 17.0
         body = RigidBody(mass, center, np.eye(3) * mass * 0.05)
@@ -127,6 +127,7 @@ class PlatformOperator(RuleBasedStateMachine):
             self.rig.control.change_payload(
                 body if declared else RigidBody(0.0, np.zeros(3), np.zeros((3, 3)))
             )
+            self.sags = self.sags or (declared and self.rig.brakes)
         self._cycles(50)
 
     @rule(wrench=st.lists(share, min_size=6, max_size=6), size=spread(1e-4, 0.2), duration=spread(0.02, 0.5))
