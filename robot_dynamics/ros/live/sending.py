@@ -42,6 +42,8 @@ BRAKING = 0.5
 """Seconds in which a motion on the topic is brought to rest."""
 STANDING = 1.0
 """Time for which an arm may stand still while the motion goes on [s]."""
+PLANNED = 5.0
+"""Time that a controller may take to plan the motion: so long the arm may stand before it has moved [s]."""
 _MOVES, _STILL = 0.1, 0.005
 """Distance that a motion goes while an arm stands still, and that a still arm may go [rad or m]."""
 _COMPARED = QoSProfile(depth=200)
@@ -198,9 +200,9 @@ class Sender:
         try:
             self._until(lambda: self._position is not None, PATIENCE)
             began = self._now()
-            end, stands = began + float(points.time[-1]) + SETTLING, _StandsStill(points)
+            stands = _StandsStill(points)
             self._trajectories.publish(points_message(points))
-            while self._now() < end:
+            while self._now() < began + stands.late + float(points.time[-1]) + SETTLING:
                 self._wait(self._fresh(), "joint states have ended; where the arm is, is not known")
                 assert self._position is not None
                 if stands.at(self._now() - began, self._position):
@@ -296,21 +298,30 @@ class _StandsStill:
 
     It has to stand still by the wall clock too: a simulation that is faster goes far on before a trajectory
     is planned and begins.
+
+    Attributes:
+        late: how much later than planned the arm has begun to move [s].
     """
 
     def __init__(self, points: Points) -> None:
         self._points = points
         self._since, self._place = 0.0, np.full(len(points.joint_names), np.inf)
         self._since_on_wall = time.monotonic()
+        away = np.abs(points.positions - points.positions[0]).max(axis=1) > _STILL
+        self._leaves = float(points.time[np.argmax(away)]) if away.any() else np.inf
+        self._begun, self.late = False, 0.0
 
     def at(self, moment: float, position: Array) -> bool:
         """Return whether it has stood for too long at a time of the motion [s]."""
         wall = time.monotonic()
         if np.abs(position - self._place).max() > _STILL:
+            if np.isfinite(self._place).all() and not self._begun:
+                self._begun, self.late = True, max(0.0, moment - self._leaves)
             self._since, self._place, self._since_on_wall = moment, position.copy(), wall
-        if moment < self._since + STANDING or wall < self._since_on_wall + STANDING:
+        stood = min(moment - self._since, wall - self._since_on_wall)
+        if stood < (STANDING if self._begun else PLANNED):
             return False
-        times = np.linspace(self._since, moment, 20)
+        times = np.linspace(self._since, moment, 20) - self.late
         paths = [np.interp(times, self._points.time, path) for path in self._points.positions.T]
         return bool(np.ptp(paths, axis=1).max() > _MOVES)
 
