@@ -42,6 +42,18 @@ class Page:
     def slider_value(self, name):
         return float(self.slider(name)[0].get_attribute("aria-valuenow"))
 
+    def wait_for_plots(self, count):
+        """Wait until so many plots are open: the picture of the scene has its size then."""
+        self.peer.wait_until(
+            lambda: (
+                self.driver.execute_script(
+                    "return [...document.querySelectorAll('.uplot')].filter(e => e.offsetHeight > 0).length"
+                )
+                == count
+            ),
+            f"there are not {count} open plots",
+        )
+
     def wait_for_notice(self, text):
         self.peer.wait_until(
             lambda: any(text in notice for notice in self.texts()), f"the page never says {text!r}"

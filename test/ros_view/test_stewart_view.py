@@ -56,6 +56,7 @@ def live(browser):
         peer.wait_until(lambda: poses and references, "simulator and controller do not talk")
         page = Page(peer, browser, address)
         page.wait_for_slider("yaw")
+        page.wait_for_plots(3)
         page.pose = lambda: numbers(newest(peer, poses))
         page.reference = lambda: numbers(newest(peer, references))
         yield page
@@ -76,9 +77,6 @@ def test_the_page_shows_the_platform_and_its_sliders_follow_it(live):
     # The plate of the platform is light and warm, the sky and the ground are not.
     warm = (seen[..., 0] > 170) & (seen[..., 0] - seen[..., 2] > 12)
     assert warm.mean() > 0.002
-    live.peer.wait_until(
-        lambda: len(live.driver.find_elements("css selector", ".uplot")) == 3, "not three plots"
-    )
     text = live.driver.execute_script("return document.body.innerText")
     for wanted in (MACHINE, "condition number", "position error", "orientation error", "leg force"):
         assert wanted in text

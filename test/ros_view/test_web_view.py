@@ -51,6 +51,7 @@ def live(browser):
         peer.wait_until(lambda: states and references, "simulator and controller do not talk")
         page = Page(peer, browser, address)
         page.wait_for_slider("joint1")
+        page.wait_for_plots(2)
         page.position = lambda: np.array(newest(peer, states).position)
         page.reference = lambda: np.array(newest(peer, references).position)
         yield page
@@ -70,7 +71,6 @@ def test_the_page_shows_the_robot_and_loads_nothing_from_elsewhere(live):
     seen = pixels(live.driver)
     colors = len(np.unique(seen.reshape(-1, 3), axis=0))
     assert colors > 500
-    assert len(live.driver.find_elements("css selector", ".uplot")) == 2
 
 
 def test_pictures_are_coarse_where_the_processor_draws(live):
