@@ -45,8 +45,6 @@ IMPLAUSIBLE = 3
 """Exit code of a result that cannot be right."""
 LARGE_OFFSET = 0.2
 """Torque offset that is named, as a share of the joint's efforts."""
-WELL_KNOWN = 0.02
-"""Relative error of the efforts over the workspace below which a log is good enough."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -263,6 +261,8 @@ def _gains(
 
 def _report(found: Identification, arguments: argparse.Namespace) -> Iterator[str]:
     """Lines about the result, which come before anything is written."""
+    from robot_dynamics.identification.result import DEVIATIONS, WELL_KNOWN
+
     summary = found.summary()
     for key, name in (("prior", "description"), ("learn", "learned from"), ("validate", "validated with")):
         if summary["error"][key] is not None:
@@ -308,7 +308,7 @@ def _report(found: Identification, arguments: argparse.Namespace) -> Iterator[st
         miss = summary["expected_miss"]
         if miss > WELL_KNOWN:
             errors = summary["expected_joint_error"]
-            each = {n: hypot(2.0 * e, summary["joint_error"][n] or 0.0) for n, e in errors.items()}
+            each = {n: hypot(DEVIATIONS * e, summary["joint_error"][n] or 0.0) for n, e in errors.items()}
             weak = [name for name, error in each.items() if error > WELL_KNOWN] or list(each)
             yield (
                 f"note:            efforts of other motions may be off by {100.0 * miss:.2g} %, above all"

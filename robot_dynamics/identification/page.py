@@ -11,14 +11,12 @@ import numpy as np
 from robot_dynamics.dynamics.friction import DriveFriction
 from robot_dynamics.errors import shown
 from robot_dynamics.identification.plausibility import implausibilities
-from robot_dynamics.identification.result import Comparison, Identification
+from robot_dynamics.identification.result import DEVIATIONS, WELL_KNOWN, Comparison, Identification
 from robot_dynamics.model.chain import JointKind
 from robot_dynamics.report.pages import Bar, rendered
 from robot_dynamics.report.plots import blank_figure, legend_below, panels, picture
 from robot_dynamics.spatial import Array
 
-WELL_KNOWN = 0.02
-"""Relative error of the efforts over the workspace below which a log is good enough."""
 BELIEVABLE = 0.1
 """Standard deviation of a parameter that is believed, as a share of its value."""
 SMALL_RANGE = 0.5
@@ -113,7 +111,7 @@ def _findings(found: Identification, summary: dict[str, Any]) -> Iterator[str]:
 def _advice(found: Identification, summary: dict[str, Any]) -> Iterator[str]:
     """Advice on the next recording."""
     joints = summary.get("expected_joint_error") or {}
-    weak = [name for name, error in joints.items() if 2.0 * error > WELL_KNOWN]
+    weak = [name for name, error in joints.items() if DEVIATIONS * error > WELL_KNOWN]
     if weak:
         yield f"Longer, larger and faster motion of {shown(*weak)}: their efforts are known least."
     for j, name in enumerate(summary["joints"]):

@@ -17,6 +17,11 @@ from robot_dynamics.identification.uncertainty import Expected, Knowledge
 from robot_dynamics.model.chain import KinematicChain, RigidBody
 from robot_dynamics.spatial import Array
 
+WELL_KNOWN = 0.02
+"""Relative error of the efforts over the workspace below which a log is good enough."""
+DEVIATIONS = 3.0
+"""Standard deviations by which the efforts of other motions may be off."""
+
 
 @dataclass(frozen=True)
 class Comparison:
@@ -252,10 +257,11 @@ class Identification:
         """Relative error that efforts of other motions may have.
 
         The held-out part shows errors of model and measurement near the recorded motion. Elsewhere those of
-        the parameters are added as independent ones: twice the standard deviation by their covariance.
+        the parameters are added as independent ones: DEVIATIONS times the standard deviation by their
+        covariance.
         """
         held_out = relative_error(self.validate)
-        known = [2.0 * self.expected.whole] if self.expected is not None else []
+        known = [DEVIATIONS * self.expected.whole] if self.expected is not None else []
         known += [held_out] if held_out is not None else []
         return float(np.linalg.norm(known)) if known else None
 
