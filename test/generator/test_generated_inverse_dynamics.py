@@ -235,9 +235,9 @@ def test_forty_joints():
 
 def test_unknown_requests_are_refused():
     model = plain_recursion.random_arm(0, n=2)
-    with pytest.raises(ParameterError, match="inverse_dynamics, gravity"):
+    with pytest.raises(ParameterError, match="'inverse_dynamics', 'gravity'"):
         generate(model, "inverse_kinematics")
-    with pytest.raises(ParameterError, match="none, normal, high"):
+    with pytest.raises(ParameterError, match=r"normal.*high"):
         generate(model, effort="extreme")
     with pytest.raises(ParameterError, match="takes no wrench"):
         generate(model, "gravity", inputs=("wrench",))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import warnings
 
 import numpy as np
 import pytest
@@ -83,7 +84,8 @@ def test_the_command_writes_a_file_and_spares_one_that_is_there(tmp_path, capsys
     assert (machine.name, machine.legs[2].limits.force) == ("simulator one", 1e4)
     assert main([*words, "-o", str(path)]) == 1
     assert "exists" in capsys.readouterr().err
-    assert main([*words, "-o", str(path), "--overwrite"]) == 0
+    with warnings.catch_warnings(action="error"):
+        assert main([*words, "-o", str(path), "--overwrite"]) == 0
 
 
 def test_corners_of_the_strokes_are_within_the_guessed_joint_angles():
