@@ -35,7 +35,7 @@ NAMES = {
     "fuzz": "atheris",
     "browser": "selenium PIL chromium chromedriver",
     "arrays": "jax torch",
-    "identification": "scipy cvxpy rosbags matplotlib",
+    "identification": "scipy cvxpy rosbags matplotlib jinja2",
 }
 FEATURES = {name: feature for feature, names in NAMES.items() for name in names.split()}
 REASONS = {
