@@ -52,8 +52,8 @@ def _push(scene: Scene) -> None:
         scene.peer.node.destroy_publisher(pushes)
 
 
-def _is_latched(scene: Scene) -> None:
-    """Trajectories are refused until a reset, which is refused as long as the arm moves."""
+def _stays_until_reset(scene: Scene) -> None:
+    """Trajectories are refused until a reset, which is refused as long as the arm moves, then taken."""
     before = len(scene.process.output)
     goal = scene.make([(2.0, scene.goals[0])])
 
@@ -61,12 +61,10 @@ def _is_latched(scene: Scene) -> None:
         return invariants.found(REFUSED, scene.process.output[before:])
 
     scene.peer.repeat_until(lambda: scene.send(goal), refused, "a trajectory is taken after a contact")
-
-
-def _reset(scene: Scene) -> None:
     scene.peer.wait_until(
         lambda: scene.peer.call(Trigger, f"{scene.node}/reset_fault").success, "the contact is not reset"
     )
+    scene.move()
 
 
 @fault(ARMS)
@@ -84,9 +82,7 @@ def contact_held(scene: Scene) -> None:
     """on_contact: hold. It stops, holds, and takes no trajectory until ~/reset_fault."""
     with _reacts(scene, "hold"):
         _push(scene)
-        _is_latched(scene)
-        _reset(scene)
-        scene.move()
+        _stays_until_reset(scene)
 
 
 @fault(ARMS)
@@ -95,9 +91,7 @@ def contact_yielded(scene: Scene) -> None:
     with _reacts(scene, "yield"):
         _push(scene)
         _push(scene)
-        _is_latched(scene)
-        _reset(scene)
-        scene.move()
+        _stays_until_reset(scene)
 
 
 @fault(ARMS)
@@ -105,9 +99,7 @@ def contact_retreated(scene: Scene) -> None:
     """on_contact: retreat. It stops, moves away, and stays there until ~/reset_fault."""
     with _reacts(scene, "retreat"):
         _push(scene)
-        _is_latched(scene)
-        _reset(scene)
-        scene.move()
+        _stays_until_reset(scene)
 
 
 @fault(BY_THE_WALL)
@@ -119,6 +111,4 @@ def contact_without_states(scene: Scene) -> None:
             with scene.wire.tampered(lambda message: ()):
                 scene.loses_states("no joint state for")
             scene.wire.wait_for_states(20)
-            _is_latched(scene)
-            _reset(scene)
-            scene.move()
+            _stays_until_reset(scene)

@@ -136,7 +136,7 @@ def test_friction_that_grows_with_the_load_is_found(puma, tmp_path):
 @pytest.mark.long
 @pytest.mark.parametrize(("shares", "left"), [((0.4, 0.0), (0.0, 0.0)), ((0.4, 0.05), (0.0, 0.05))])
 def test_friction_that_no_gear_has_is_not_written(shares, left, puma):
-    """Where no joint's friction per load was plausible, all of it stayed: a TX40 had 0.81."""
+    """All friction per load stayed if that of no joint was plausible: a TX40 had 0.81."""
     law = replace(FrictionLaw.plain(puma.dof), loaded=np.array([0, 1, 1, 0, 0, 0], dtype=bool))
     true = simulated.parameters(puma, rotor=0.2, damping=1.5, friction=2.0)
     true[-2 * puma.dof + 1 : -2 * puma.dof + 3] = shares
