@@ -19,6 +19,7 @@ from robot_dynamics.ros.demo.arm import NOMINAL, ArmRun, Progress
 from robot_dynamics.ros.demo.measured import summary
 from robot_dynamics.ros.demo.outcome import DemoOutcome, Limits, judge
 from robot_dynamics.ros.running import pacemaker
+from robot_dynamics.ros.running.observer import Observer
 from robot_dynamics.ros.running.pages import (
     HOST,
     nodes_end_with_this_process,
@@ -37,6 +38,8 @@ SLOW = 0.9
 """Share of real time below which the outcome tells why."""
 VISITOR_TIME = 60.0
 """Seconds for which the arm waits for somebody to watch it, and the platform for them to come back."""
+WITHOUT_SLOWER_REST = {pacemaker.SLOWER_AT_REST: False}
+"""The scenes wait in simulated time, for a robot that rests too."""
 NICENESS = 5
 """Of the page: the loops that it shows come first."""
 
@@ -69,7 +72,7 @@ def run(
     address = {"host": HOST, "port": port}
     urdf = {"robot_description": description.read_text(encoding="utf-8")}
     with (
-        _node("pacemaker") as pace,
+        _node("pacemaker", WITHOUT_SLOWER_REST) as pace,
         ArmRun(description, chain, ARM_RATE, lockstep=True, arguments=pacemaker.ARGUMENTS) as arm,
         _node("web_view", {**address, **urdf}) as page,
     ):
@@ -84,7 +87,7 @@ def run(
     speeds = {"arm": _speed(pace)}
     # The same address: the browser finds the platform where it has lost the arm.
     with (
-        _node("pacemaker") as pace,
+        _node("pacemaker", WITHOUT_SLOWER_REST) as pace,
         _node("web_view", {**address, "machine": stewart.MACHINE}) as page,
     ):
 
@@ -96,6 +99,8 @@ def run(
 
         def after(nodes: stewart.Nodes) -> None:
             if stay:
+                with Observer(claim_domain(), (*nodes, pace, page)) as observer:
+                    observer.set_parameters("pacemaker", {pacemaker.SLOWER_AT_REST: True})
                 say("the sliders move the platform; Ctrl-C ends")
                 keep_up((*nodes, pace, page))
 

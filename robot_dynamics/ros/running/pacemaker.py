@@ -3,7 +3,8 @@
 In lockstep the simulator goes on when its state is answered. Here the controller's answers wait until their
 stamp is due. A machine that is too busy makes the motion slower, and not less exact.
 
-While the efforts stay the same, simulated time passes more slowly: a robot at rest needs few cycles.
+While the efforts stay the same, simulated time passes more slowly: a robot at rest needs few cycles. Who
+waits for simulated time has it pass as usual by the parameter ``slower_at_rest``.
 """
 
 from __future__ import annotations
@@ -28,6 +29,8 @@ REST = 1.0
 """Time for which the efforts stay as they are before the robot counts as at rest [s]."""
 UNCHANGED = 1e-4
 """Largest change of an effort at rest, as a share of the largest effort [N·m or N]."""
+SLOWER_AT_REST = "slower_at_rest"
+"""Parameter, which may be set while the node runs: whether time passes more slowly at rest."""
 SLOWER = 15
 """Time at rest passes so many times slower."""
 
@@ -37,6 +40,7 @@ class Pacemaker(Node):
 
     def __init__(self) -> None:
         super().__init__("pacemaker")
+        self.declare_parameter(SLOWER_AT_REST, True)
         self._answers = self.create_publisher(JointState, "joint_command", qos.LOCKSTEP)
         self.commands = self.create_subscription(JointState, UNPACED, self._on_command, qos.LOCKSTEP)
         self._epoch: int | None = None
@@ -51,7 +55,7 @@ class Pacemaker(Node):
         remaining = self._epoch + stamp - now
         # What a controller sends of its own accord when it halts has the stamp of another clock.
         if remaining < FORGIVEN:
-            if self._rests(message):
+            if self._rests(message) and self.get_parameter(SLOWER_AT_REST).value:
                 slow = (SLOWER - 1) * (stamp - self._last)
                 remaining, self._epoch = remaining + slow, self._epoch + slow
             self._last = stamp

@@ -58,7 +58,8 @@ STRIP = """
 """
 """Messages of viser itself stand in a line above the picture; the pointer unfolds them."""
 HEAD = b"<head>"
-SCRIPT = BACK_BY_ITSELF + COARSE
+SCRIPT = f"(() => {{{BACK_BY_ITSELF}{COARSE}}})();"
+"""Its names are its own: one that the page or a browser's extension has too would end the whole script."""
 ADDED = f"{HEAD.decode()}<script>{SCRIPT}</script><style>{STRIP}{SHEET}</style>".encode()
 
 
