@@ -356,6 +356,40 @@ def test_efforts_are_those_of_the_controller(replay, mode, leads):
     np.testing.assert_allclose(reached, expected, rtol=1e-12, atol=1e-12)
 
 
+@pytest.mark.parametrize("stop", [0, 150])
+def test_an_emergency_stop_holds_until_it_is_reset_as_in_the_node(replay, stop):
+    """In motion, or before the activation; references go on, and are not joined from afar after the reset."""
+    reset = 450
+    times = np.arange(500) * PERIOD
+    angle = 1e-9 * times[:, None] * (1.0 + np.arange(JOINTS))
+    reference = [0.3 * np.sin(angle), 0.3 * np.cos(angle), -0.3 * np.sin(angle)]
+    position, velocity = reference[0].copy(), reference[1].copy()
+    position[stop:], velocity[stop:] = position[stop], 0.0
+    parameters = parameters_of("computed_torque")
+    events = {stop: "stop 1", reset: "reset 1"}
+    reached = efforts_of(
+        replay, {**parameters, **DRIVES}, times, position, velocity, reference, False, events
+    )
+    controller = ArmController(*arm_of(parameters))
+    follower = Follower(controller, 0.1, False)
+    expected, phases = [], []
+    for k, stamp in enumerate(times):
+        time, state = 1e-9 * float(stamp), (position[k], velocity[k])
+        now = [part[k] for part in reference]
+        if k == stop:
+            follower.stream.set(time, now, now)  # the reference comes before the stop
+            assert controller.emergency_stop() == ""
+        if k == reset:
+            assert controller.reset_fault() == ""
+        answer = follower.update(time, *state, now) if k < stop else controller.update(time, *state).effort
+        expected.append(answer)
+        phases.append(controller.phase)
+    np.testing.assert_allclose(reached, expected, rtol=1e-12, atol=1e-12)
+    assert stop == 0 or phases[stop - 1] is Phase.TRACKING
+    assert phases[reset - 1] is Phase.PROTECTIVE_STOP
+    assert set(phases[reset:]) == {Phase.HOLDING}
+
+
 def test_a_path_that_passes_at_speed_is_not_joined_from_rest(replay):
     """After 0.15 s of NaN references the arm held, and 1 s later it jumped after the path at 2.9 rad/s."""
     times = np.arange(600) * PERIOD

@@ -27,6 +27,7 @@ struct rd_follower {
     double *given[3];             /* (n) a reference with them, and with the joints that hold beside it */
     int64_t now, fault_since;     /* steady [ns]; RD_NO_EPOCH: the fail-safe output is not active */
     rd_record *record;            /* with its arrays, where the other thread reads */
+    atomic_int stopped;           /* an emergency stop that nobody has reset */
     double *store;
 };
 
@@ -91,6 +92,18 @@ void rd_follower_free(rd_follower *follower)
     }
 }
 
+static void request_stop(rd_follower *follower)
+{
+    rd_loop_request(&follower->loop, RD_EMERGENCY_STOP);
+    rd_loop_request(&follower->loop, RD_LATCH);
+}
+
+void rd_follower_emergency_stop(rd_follower *follower)
+{
+    atomic_store_explicit(&follower->stopped, 1, memory_order_release);
+    request_stop(follower);
+}
+
 void rd_follower_activate(rd_follower *follower, int64_t steady, int lockstep)
 {
     rd_loop_init(&follower->loop, steady_clock, keep_effort, follower, lockstep);
@@ -103,6 +116,9 @@ void rd_follower_activate(rd_follower *follower, int64_t steady, int lockstep)
     memset(follower->effort, 0, sizeof(double) * (size_t)follower->session->core->n);
     rd_loop_offer(&follower->loop, follower->session);
     rd_loop_request(&follower->loop, RD_ACTIVATE);
+    if (atomic_load_explicit(&follower->stopped, memory_order_acquire)) {
+        request_stop(follower);
+    }
 }
 
 const double *rd_follower_deactivate(rd_follower *follower)
@@ -301,6 +317,7 @@ int rd_follower_reset_fault(rd_follower *follower)
     if (follower->snapshot->moves) {
         return 0;
     }
+    atomic_store_explicit(&follower->stopped, 0, memory_order_release);
     rd_loop_request(&follower->loop, RD_RESET_FAULT);
     return 1;
 }
