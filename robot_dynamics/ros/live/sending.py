@@ -21,6 +21,7 @@ from rclpy.signals import SignalHandlerOptions
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
+from robot_dynamics.control.spline import minimum_jerk_spline
 from robot_dynamics.control.supervision import OBSERVE
 from robot_dynamics.errors import RobotDynamicsError, StateError
 from robot_dynamics.identification.excitation.points import Points
@@ -46,6 +47,8 @@ PLANNED = 5.0
 """Time that a controller may take to plan the motion: so long the arm may stand before it has moved [s]."""
 _MOVES, _STILL = 0.1, 0.005
 """Distance that a motion goes while an arm stands still, and that a still arm may go [rad or m]."""
+_SAMPLES = 1000
+"""Samples of a motion that tell when it leaves its first point."""
 _COMPARED = QoSProfile(depth=200)
 """Deep enough that states and references of the same moments are there when this process was held up."""
 _AWAITED = 1000
@@ -200,7 +203,7 @@ class Sender:
         try:
             self._until(lambda: self._position is not None, PATIENCE)
             began = self._now()
-            stands = _StandsStill(points)
+            stands = StandsStill(points)
             self._trajectories.publish(points_message(points))
             while self._now() < began + stands.late + float(points.time[-1]) + SETTLING:
                 self._wait(self._fresh(), "joint states have ended; where the arm is, is not known")
@@ -293,22 +296,26 @@ class Sender:
         return True
 
 
-class _StandsStill:
+class StandsStill:
     """Comparison of an arm that stands still, as in a protective stop, with its motion.
 
-    It has to stand still by the wall clock too: a simulation that is faster goes far on before a trajectory
-    is planned and begins.
+    The motion is the path that controllers follow through the points: slow where it begins and ends at rest.
+    The arm has to stand still by the wall clock too: a faster simulation goes far on before a trajectory is
+    planned and begins.
 
     Attributes:
         late: how much later than planned the arm has begun to move [s].
     """
 
     def __init__(self, points: Points) -> None:
-        self._points = points
+        self._path = minimum_jerk_spline(
+            points.time, points.positions, points.velocities, points.accelerations
+        )
         self._since, self._place = 0.0, np.full(len(points.joint_names), np.inf)
         self._since_on_wall = time.monotonic()
-        away = np.abs(points.positions - points.positions[0]).max(axis=1) > _STILL
-        self._leaves = float(points.time[np.argmax(away)]) if away.any() else np.inf
+        times = np.linspace(points.time[0], points.time[-1], _SAMPLES)
+        away = np.abs(self._path.at(times)[0] - points.positions[0]).max(axis=1) > _STILL
+        self._leaves = float(times[np.argmax(away)]) if away.any() else np.inf
         self._begun, self.late = False, 0.0
 
     def at(self, moment: float, position: Array) -> bool:
@@ -322,8 +329,7 @@ class _StandsStill:
         if stood < (STANDING if self._begun else PLANNED):
             return False
         times = np.linspace(self._since, moment, 20) - self.late
-        paths = [np.interp(times, self._points.time, path) for path in self._points.positions.T]
-        return bool(np.ptp(paths, axis=1).max() > _MOVES)
+        return bool(np.ptp(self._path.at(times)[0], axis=0).max() > _MOVES)
 
 
 class _CtrlC:
