@@ -116,3 +116,26 @@ def test_files_and_poses_are_played_and_what_is_not_possible_is_refused(tmp_path
             assert code == 1 and words in said, said
             assert "Traceback" not in said
         assert stands(*READY)
+
+
+def test_a_path_that_the_controller_slows_down_is_seen_to_its_end(tmp_path):
+    """The approach is one segment of several seconds: the arm leaves its start long before the next point."""
+    arm = {"robot_description": SCARA.read_text(), "lockstep": True}
+    slows = {"retime": "slower", "max_acceleration": [0.3], "state_timeout": 10.0}
+    with (
+        NodeProcess("simulator", {**arm, "rate": 200.0}) as simulator,
+        NodeProcess("computed_torque_controller", {**arm, **UNSUPERVISED, **slows}) as controller,
+        peer_with(simulator, controller) as peer,
+    ):
+        states = []
+        peer.node.create_subscription(JointState, "joint_states", states.append, qos.STATE_PUBLISHER)
+        peer.wait_until(lambda: states, "no states")
+        commands = Commands(peer, tmp_path)
+        path = commands.file("path.csv", (0.0, 0.2, 0.1, 0.02, 0.0), (0.5, 0.5, -0.2, 0.05, 0.3))
+        code, said = commands.play(SCARA, path, "--yes", "--approach-speed", "1")
+        assert code == 0 and "the motion is over" in said, said + controller.output
+        assert np.abs(np.array(states[-1].position) - (0.5, -0.2, 0.05, 0.3)).max() < 0.01
+        [seconds] = controller.wait_for_output(
+            r"following a trajectory of \d+ points for ([\d.]+) s"
+        ).groups()
+        assert float(seconds) > 2.0

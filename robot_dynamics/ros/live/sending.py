@@ -205,7 +205,7 @@ class Sender:
             began = self._now()
             stands = StandsStill(points)
             self._trajectories.publish(points_message(points))
-            while self._now() < began + stands.late + float(points.time[-1]) + SETTLING:
+            while not stands.over(self._now() - began):
                 self._wait(self._fresh(), "joint states have ended; where the arm is, is not known")
                 assert self._position is not None
                 if stands.at(self._now() - began, self._position):
@@ -302,9 +302,6 @@ class StandsStill:
     The motion is the path that controllers follow through the points: slow where it begins and ends at rest.
     The arm has to stand still by the wall clock too: a faster simulation goes far on before a trajectory is
     planned and begins.
-
-    Attributes:
-        late: how much later than planned the arm has begun to move [s].
     """
 
     def __init__(self, points: Points) -> None:
@@ -312,24 +309,33 @@ class StandsStill:
             points.time, points.positions, points.velocities, points.accelerations
         )
         self._since, self._place = 0.0, np.full(len(points.joint_names), np.inf)
-        self._since_on_wall = time.monotonic()
+        self._since_on_wall, self._stood = time.monotonic(), 0.0
+        self._length = float(points.time[-1])
         times = np.linspace(points.time[0], points.time[-1], _SAMPLES)
         away = np.abs(self._path.at(times)[0] - points.positions[0]).max(axis=1) > _STILL
         self._leaves = float(times[np.argmax(away)]) if away.any() else np.inf
-        self._begun, self.late = False, 0.0
+        self._begun, self._late = not away.any(), 0.0
 
     def at(self, moment: float, position: Array) -> bool:
         """Return whether it has stood for too long at a time of the motion [s]."""
         wall = time.monotonic()
         if np.abs(position - self._place).max() > _STILL:
             if np.isfinite(self._place).all() and not self._begun:
-                self._begun, self.late = True, max(0.0, moment - self._leaves)
+                self._begun, self._late = True, max(0.0, moment - self._leaves)
             self._since, self._place, self._since_on_wall = moment, position.copy(), wall
-        stood = min(moment - self._since, wall - self._since_on_wall)
-        if stood < (STANDING if self._begun else PLANNED):
+        self._stood = min(moment - self._since, wall - self._since_on_wall)
+        if not self._stands:
             return False
-        times = np.linspace(self._since, moment, 20) - self.late
+        times = np.linspace(self._since, moment, 20) - self._late
         return bool(np.ptp(self._path.at(times)[0], axis=0).max() > _MOVES)
+
+    def over(self, moment: float) -> bool:
+        """Return whether the planned time is over and the arm rests: controllers may slow a motion down."""
+        return moment > self._length + SETTLING and self._stands
+
+    @property
+    def _stands(self) -> bool:
+        return self._stood >= (STANDING if self._begun else PLANNED)
 
 
 class _CtrlC:
