@@ -10,8 +10,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import rclpy
 import yaml
 from patience import PATIENCE
+from rclpy.parameter import Parameter
 from sensor_msgs.msg import JointState
 
 from robot_dynamics.cli.main import main
@@ -19,6 +21,7 @@ from robot_dynamics.cli.run import NODES
 from robot_dynamics.errors import ParameterError, StateError
 from robot_dynamics.extras import install_command
 from robot_dynamics.parameters import describe, parameter, per_joint, validate
+from robot_dynamics.ros.support import parameters
 from robot_dynamics.ros.support.messages import JointOrder, nanoseconds_to_stamp, stamp_to_nanoseconds
 from robot_dynamics.ros.support.processes import claim_domain, node_environment
 from robot_dynamics.simulation.parameters import PlantParameters, SimulatorParameters
@@ -165,3 +168,29 @@ def test_the_simulator_without_mujoco_says_in_one_line_what_to_install(tmp_path)
     lines = (ended.stdout + ended.stderr).strip().splitlines()
     assert (ended.returncode, len(lines)) == (1, 1), lines
     assert install_command("simulation") in lines[0]
+
+
+def test_a_change_that_is_impossible_once_it_is_decided_is_taken_back():
+    """States that come between decision and use may forbid it: the node keeps what it had, and works on."""
+    used, kept = [], []
+
+    def use(candidate):
+        if candidate.count > 20:
+            raise ParameterError("too long")
+        used.append(candidate.count)
+
+    context = rclpy.Context()
+    rclpy.init(context=context, domain_id=claim_domain())
+    node = rclpy.create_node("watched", context=context)
+    try:
+        current = parameters.declare(node, Sample)
+        watcher = parameters.watch(node, current, use)
+        for value in (10, 30, 12):
+            [result] = node.set_parameters([Parameter("count", value=value)])
+            assert result.successful
+            kept.append(node.get_parameter("count").value)
+        assert kept == [10, 10, 12] and used == [10, 10, 12]
+        assert watcher.current.count == 12
+    finally:
+        node.destroy_node()
+        context.try_shutdown()

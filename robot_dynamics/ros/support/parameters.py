@@ -95,7 +95,8 @@ def watch(
     Args:
         node: the node that owns the parameters.
         current: the instance that :func:`declare` returned.
-        on_change: called with the new instance once all parties have accepted the change.
+        on_change: called with the new instance once all parties have accepted the change; a ParameterError
+            takes the change back.
         prefix: as given to :func:`declare`.
         check: further conditions, e.g. that a list fits the robot; raises RobotDynamicsError to refuse.
     """
@@ -114,6 +115,7 @@ class Watcher(Generic[T]):
         check: Callable[[T], None] | None,
     ) -> None:
         self.current = current
+        self._node = node
         self._on_change = on_change
         self._check = check
         self._fields = {prefix + d.name: d for d in describe(type(current))}
@@ -139,9 +141,18 @@ class Watcher(Generic[T]):
 
     def _apply(self, parameters: list[Parameter]) -> None:
         candidate = self._changed(parameters)
-        if candidate is not None:
-            self.current = candidate
+        if candidate is None:
+            return
+        before, self.current = self.current, candidate
+        try:
             self._on_change(candidate)
+        except ParameterError as error:
+            # States that came after the decision may tell more, such as their period.
+            self._node.get_logger().error(f"taken back: {error}")
+            values = zip(as_parameters(before), as_parameters(candidate), self._fields, strict=True)
+            self._node.set_parameters_atomically(
+                [Parameter(name, old.type_, old.value) for old, new, name in values if old.value != new.value]
+            )
 
 
 def _value(declared: Parameter, description: Description) -> Any:
