@@ -50,8 +50,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     parser.description = (
         "The fastest motion along a path within velocity, acceleration and effort limits. Its geometry stays."
-        " The result is verified at every moment, as robot_dynamics check does. Exit code 0: the result keeps"
-        " every limit; 1: it does not; 2: the input cannot be used, or no motion along the path is possible."
+        " Accelerations have the limits of --limits only. The result is verified at every moment, as"
+        " robot_dynamics check does. Exit code 0: the result keeps every limit; 1: it does not; 2: the input"
+        " cannot be used, or no motion along the path is possible."
     )
     add_path_arguments(parser)
     parser.add_argument(

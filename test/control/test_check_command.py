@@ -36,7 +36,7 @@ def written(folder, name, text):
 def test_a_path_within_its_limits_ends_with_0_and_one_beyond_with_1(urdf, tmp_path, capsys):
     assert check(urdf, written(tmp_path, "slow.csv", SLOW)) == 0
     first, header, *table = capsys.readouterr().out.splitlines()
-    assert first.endswith("slow.csv: keeps every limit in 4.000 s")
+    assert first.endswith("slow.csv: keeps every limit of position, velocity and effort in 4.000 s")
     assert header.split()[:2] == ["joint", "quantity"] and len(table) == 8
     assert check(urdf, written(tmp_path, "fast.csv", FAST)) == 1
     out = capsys.readouterr().out

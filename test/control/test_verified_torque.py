@@ -188,4 +188,7 @@ def test_the_verdict_has_a_finding_for_every_limit(puma):
     assert abs(hardest.value) == pytest.approx(10.0 / np.sqrt(3.0) * 0.5 / 0.09)
     assert verdict.sentence.startswith("exceeds ")
     slow = waypoint_spline(np.array([0.0, 9.0]), np.vstack([rest[0], goal]), rest, rest.copy())
-    assert check_path(chain, dynamics, slow, limits, PathRules()).sentence == "keeps every limit in 9.000 s"
+    known = PathRules(acceleration=dict.fromkeys(chain.joint_names, 20.0))
+    assert check_path(chain, dynamics, slow, limits, known).sentence == "keeps every limit in 9.000 s"
+    unknown = check_path(chain, dynamics, slow, limits, PathRules()).sentence
+    assert unknown == "keeps every limit of position, velocity and effort in 9.000 s"

@@ -73,7 +73,9 @@ class PathVerdict:
         """The verdict in one line."""
         wrong = self.exceeded
         if not wrong:
-            return f"keeps every limit in {short(self.duration)} s"
+            known = all(one.quantity != "acceleration" or np.isfinite(one.limit) for one in self.findings)
+            kinds = "" if known else " of position, velocity and effort"
+            return f"keeps every limit{kinds} in {short(self.duration)} s"
         return f"exceeds {len(wrong)} limit{'s' if len(wrong) > 1 else ''}: {wrong[0].message}"
 
 
