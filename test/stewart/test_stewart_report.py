@@ -16,6 +16,7 @@ from robot_dynamics.cli.main import main
 from robot_dynamics.control.stewart.controller import StewartController
 from robot_dynamics.control.stewart.parameters import StewartParameters
 from robot_dynamics.control.stewart.platform_model import compensated, loaded
+from robot_dynamics.control.stewart.recorded import RecordedMotion
 from robot_dynamics.model.chain import RigidBody
 from robot_dynamics.report.sizing import box, pictures
 from robot_dynamics.report.sizing.axes import NAMES, displaced
@@ -27,6 +28,8 @@ from robot_dynamics.report.sizing.ratings import ratings, supply
 from robot_dynamics.report.sizing.verdict import LoadCase, verdict
 from robot_dynamics.report.sizing.workspace import excursions, maps
 from robot_dynamics.resources import resource
+from robot_dynamics.stewart.motion import motion_of
+from robot_dynamics.stewart.motion_table import MotionTable, parse_motion
 from robot_dynamics.stewart.new_machine import Measures, machine_text
 from robot_dynamics.stewart.orientation import quaternion_from_rotation
 
@@ -155,10 +158,18 @@ def test_the_standard_motion_keeps_the_limits_and_its_power_is_the_machines(plat
         taken = integral(heat[rows].sum(axis=1), loads.time[rows])
         size = integral(np.abs(loads.power[rows]).sum(axis=1), loads.time[rows])
         assert given == pytest.approx(taken, abs=1e-4 * size), NAMES[number]
+    # Poses between the swings are free: joined, they are a motion that the platform can make.
+    joined = RecordedMotion(
+        MotionTable(loads.time, loads.motion.position, quaternion_from_rotation(loads.motion.rotation))
+    )
+    times = np.linspace(0.0, loads.time[-1], 20_000)
+    assert platform.inverse_dynamics_of(joined.at(times), on_violation="report").violations == ()
     peaks = loads.actuators()
     assert (peaks["rms_force"] <= np.maximum(peaks["greatest_force"], -peaks["least_force"])).all()
 
 
+# Constant loads of the closed forms below do not depend on poses.
+STILL = motion_of([0.0, 0.0, 1.0], [0.0, 0.0, 0.0, 1.0])
 RATED = replace(
     BASE, continuous_force=6000.0, drive=(0.01, 4e-4, 1.2e-3, 2.0), speed_force=((0.0, 15e3), (0.8, 3e3))
 )
@@ -172,7 +183,7 @@ def test_the_verdict_is_that_of_the_worst_load_and_rating():
 
     def case(name: str, force: float, speed: float, *messages: str) -> LoadCase:
         values = np.full((401, 6), force)
-        loads = Loads("", time, values, np.full((401, 6), speed), values, reactions, time, messages)
+        loads = Loads("", time, STILL, values, np.full((401, 6), speed), values, reactions, time, messages)
         landing = Landing(np.nan, "", np.zeros(6), 0.0)
         return LoadCase(name, 1.0, loads, ratings(machine, loads), supply(loads), landing, values[0])
 
@@ -198,7 +209,7 @@ def test_ratings_motors_and_supply_are_those_of_the_closed_form():
     speed, force = 0.4 * sign[:, None] * moving, 5e3 * np.ones((401, 6))
     zero = np.zeros((401, 6, 3))
     reactions = stewart.Reactions(zero, zero, zero, zero, zero)
-    loads = Loads("", time, speed + 1.5, speed, force, reactions, time, ())
+    loads = Loads("", time, STILL, speed + 1.5, speed, force, reactions, time, ())
     rated = ratings(machine, loads)
     np.testing.assert_allclose(rated.peak_use, 1.0 / 3.0)
     np.testing.assert_allclose(rated.continuous_use, 5.0 / 6.0)
@@ -349,6 +360,9 @@ def test_the_tables_have_the_numbers_of_the_motion(page):
     np.testing.assert_allclose([float(row["peak_speed"]) for row in rows], speed, rtol=1e-3)
     longest = result.leg_lengths.max(axis=0)
     np.testing.assert_allclose([float(row["longest"]) for row in rows], longest, rtol=1e-6)
+    lines = (folder / "motion.csv").read_text(encoding="utf-8").splitlines(keepends=True)
+    table = parse_motion(lines, "motion.csv")
+    np.testing.assert_allclose(table.position, path.at(table.time).position, atol=1e-6)
     rms = np.sqrt(np.mean(result.actuator_forces**2, axis=0))
     np.testing.assert_allclose([float(row["rms_force"]) for row in rows], rms, rtol=2e-2)
 

@@ -39,7 +39,8 @@ class Loads:
 
     Attributes:
         title: what the motion is.
-        time: (N,) [s].
+        time: (N,) strictly increasing [s].
+        motion: poses of the platform and their derivatives.
         length, speed, force: (N, 6) of the legs [m, m/s, N].
         reactions: (N, 6, 3) each.
         condition: (N,) scaled condition number.
@@ -49,6 +50,7 @@ class Loads:
 
     title: str
     time: Array
+    motion: Motion
     length: Array
     speed: Array
     force: Array
@@ -63,8 +65,9 @@ class Loads:
         return np.asarray(self.force * self.speed)
 
     def mean(self, values: Array) -> Array:
-        """Mean over time (6,) of values (N, 6), by trapezoids."""
+        """Mean over the time of all parts (6,) of values (N, 6), by trapezoids."""
         steps = np.diff(self.time)[:, None]
+        steps[[row - 1 for row, _ in self.parts if row]] = 0.0
         return np.asarray((0.5 * (values[1:] + values[:-1]) * steps).sum(axis=0) / steps.sum())
 
     def actuators(self) -> dict[str, Array]:
@@ -101,18 +104,24 @@ def recorded_loads(platform: StewartPlatform, table: MotionTable, title: str) ->
 
 
 def standard_loads(platform: StewartPlatform, reached: list[Excursion], able: list[MotionEnvelope]) -> Loads:
-    """Of a swing along each direction in turn, with half of what the machine can do there."""
-    motions, times, begin = [], [], 0.0
+    """Of a swing along each direction in turn, with half of what the machine can do there.
+
+    A swing begins and ends at rest. From one to the next the platform has half of both periods.
+    """
+    motions: list[Motion] = []
+    times: list[Array] = []
+    begin = 0.0
     parts: list[tuple[int, str]] = []
     for excursion, envelope in zip(reached, able, strict=True):
         period = _period(excursion, envelope)
-        phase = np.linspace(0.0, 2.0 * np.pi, SWING_SAMPLES)
-        motions.append(_swing(platform, excursion, phase, 2.0 * np.pi / period))
-        times.append(begin + period * phase / (2.0 * np.pi))
+        begin += 0.5 * period if times else 0.0
+        share = np.linspace(0.0, 1.0, SWING_SAMPLES)
+        motions.append(_swing(platform, excursion, 2.0 * np.pi * (share - 0.25), 2.0 * np.pi / period))
+        times.append(begin + period * share)
         parts.append((SWING_SAMPLES * len(parts), NAMES[excursion.axis]))
-        begin += period
+        begin += 1.5 * period
     whole = Motion(*(np.concatenate(values) for values in zip(*motions, strict=True)))
-    title = f"a swing along each direction in turn, at {SHARE:.0%} of reach, speed and acceleration"
+    title = f"a swing along each direction in turn, at {100.0 * SHARE:.0f} % of reach, speed and acceleration"
     return _loads(platform, np.concatenate(times), whole, title, tuple(parts))
 
 
@@ -164,6 +173,7 @@ def _loads(
     return Loads(
         title=title,
         time=time,
+        motion=motion,
         length=result.leg_lengths,
         speed=result.leg_velocities,
         force=result.actuator_forces,

@@ -36,7 +36,8 @@ from robot_dynamics.report.sizing.verdict import LoadCase, bars, next_steps, ver
 from robot_dynamics.report.sizing.workspace import CAUSES, Excursion, PlaneMap, excursions, map_rows, maps
 from robot_dynamics.spatial import Array
 from robot_dynamics.stewart.machine import Machine
-from robot_dynamics.stewart.motion_table import MotionTable
+from robot_dynamics.stewart.motion_table import PLACE, QUATERNION, MotionTable
+from robot_dynamics.stewart.orientation import quaternion_from_rotation
 from robot_dynamics.stewart.platform import StewartPlatform
 
 
@@ -206,7 +207,8 @@ def _force_note(every: Sequence[PlaneMap], limit: float) -> str:
     greatest = max(float(np.nanmax(m.force[m.kept], initial=0.0)) for m in every)
     if not np.isfinite(limit):
         return f"It reaches {_figures(greatest)} N; the platform's file names no limit."
-    return f"It reaches {_figures(greatest)} N, {greatest / limit:.0%} of the limit of {_figures(limit)} N."
+    share = 100.0 * greatest / limit
+    return f"It reaches {_figures(greatest)} N, {share:.0f} % of the limit of {_figures(limit)} N."
 
 
 def _reach_table(found: Study) -> dict[str, Any]:
@@ -315,7 +317,7 @@ def _most_loaded(found: Study) -> str:
     ):
         if np.isfinite(use).all() and use.any():
             leg = int(use.argmax())
-            words.append(f"{names[leg]}: {use[leg]:.0%} of its {what}")
+            words.append(f"{names[leg]}: {100.0 * use[leg]:.0f} % of its {what}")
     if not words:
         rms = found.own.loads.actuators()["rms_force"]
         words = [f"{names[int(rms.argmax())]}: {_figures(float(rms.max()))} N rms"]
@@ -395,8 +397,10 @@ def _tables(found: Study) -> dict[str, tuple[str, str]]:
     """Words and CSV text of every table by its file's name."""
     loads, names = found.own.loads, [shown(name) for name in found.machine.leg_names]
     series = {"length": loads.length, "speed": loads.speed, "force": loads.force, "power": loads.power}
-    over_time: Array = np.column_stack([loads.time, *series.values(), loads.condition])
-    columns = ["time", *(f"{name}.{key}" for key in series for name in names), "condition_number"]
+    poses = [loads.motion.position, quaternion_from_rotation(loads.motion.rotation)]
+    over_time: Array = np.column_stack([loads.time, *poses, *series.values(), loads.condition])
+    legs = [f"{name}.{key}" for key in series for name in names]
+    columns = ["time", *PLACE, *QUATERNION, *legs, "condition_number"]
     peaks = _peaks(loads, found.own.ratings)
     more = {
         f"actuators_{number}.csv": (
@@ -420,7 +424,7 @@ def _tables(found: Study) -> dict[str, tuple[str, str]]:
         ),
         "actuators.csv": ("peaks, rms and reactions of each leg", _csv(["leg", *peaks], each)),
         **more,
-        "motion.csv": ("every leg over the motion's time", _csv(columns, over_time.tolist())),
+        "motion.csv": ("poses and every leg over the motion's time", _csv(columns, over_time.tolist())),
     }
 
 

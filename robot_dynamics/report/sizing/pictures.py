@@ -44,7 +44,7 @@ def drawing(machine: Machine) -> bytes:
     for base, top, color, name in zip(machine.base_points, tops, LEG_COLORS, machine.leg_names, strict=True):
         axes.plot(*np.array([base, top]).T, color=color, lw=2.5)
         axes.text(*(0.5 * (base + top)), name.replace("$", ""), fontsize=7)
-    axes.set_box_aspect(np.ptp(np.vstack([machine.base_points, tops]), axis=0) + 1e-3)
+    axes.set_box_aspect(np.ptp(np.vstack([machine.base_points, tops]), axis=0) + 1e-3, zoom=0.85)
     for set_label, name in zip((axes.set_xlabel, axes.set_ylabel, axes.set_zlabel), "xyz", strict=True):
         set_label(f"{name} [m]", fontsize=8)
     axes.tick_params(labelsize=7)
