@@ -1,14 +1,18 @@
-"""Pushes on an arm in motion, and its reactions ``on_contact``: what each does, and until when."""
+"""Pushes on an arm in motion, its reactions ``on_contact``, and states that are lost while it yields."""
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
 import invariants
 from faults import fault
 from geometry_msgs.msg import WrenchStamped
 from scene import Scene
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Bool
 from std_srvs.srv import Trigger
 
 from robot_dynamics.ros.support import qos
@@ -16,6 +20,9 @@ from robot_dynamics.ros.support import qos
 ARMS = ("arm", "arm_in_python", "arm_in_simulated_time", "arm_in_python_in_simulated_time")
 BY_THE_WALL = ARMS[:2]
 FELT, REFUSED = "feels an external effort of", "a protective stop is in force"
+GUIDED = "guided by hand"
+SPRINGS, FRAME_SPRINGS = [40.0, 8.0], [100.0, 5.0]
+"""Stiffnesses that are stable with the states of the wire [N·m/rad], [N/m, N·m/rad]."""
 THRESHOLDS = [3.0, 2.0]
 """Of the joints, above what late commands of a busy computer look like [N·m]."""
 PUSH = -6.0
@@ -28,26 +35,38 @@ def _reacts(scene: Scene, reaction: str) -> Iterator[None]:
     springs = {"kp": [225.0], "kv": [30.0], "joint_stiffness": [60.0, 10.0], "max_following_error": [-1.0]}
     given = {**springs, "contact_threshold": THRESHOLDS, "on_contact": reaction}
     scene.rest(1.2)  # rules of the first second take no push
-    for name, value in given.items():
-        answer = scene.peer.set_parameter(scene.node, name, value)
-        assert answer.successful, answer.reason
+    _set(scene, given)
     try:
         yield
     finally:
-        assert scene.peer.set_parameter(scene.node, "on_contact", "off").successful
+        _set(scene, {"on_contact": "off"})
+
+
+def _set(scene: Scene, values: Mapping[str, Any]) -> None:
+    """Set parameters one by one; a busy computer's states may be too rare for them for a while."""
+    for name, value in values.items():
+        scene.peer.wait_until(
+            lambda name=name, value=value: scene.peer.set_parameter(scene.node, name, value).successful,
+            f"{name} stays refused",
+        )
 
 
 def _push(scene: Scene) -> None:
-    """Push until the node has said so."""
+    """Push until the node has said so; what else stops it on a busy computer is released."""
     pushes = scene.peer.publisher(WrenchStamped, "simulator/push", qos.COMMAND)
     message = WrenchStamped()
     message.header.frame_id, message.wrench.torque.y = "upper", PUSH
+
+    def felt() -> bool:
+        return invariants.found(FELT, scene.printed)
+
+    def push() -> None:
+        if not felt():
+            scene.reset_latch()
+        pushes.publish(message)
+
     try:
-        scene.peer.repeat_until(
-            lambda: pushes.publish(message),
-            lambda: invariants.found(FELT, scene.printed),
-            "the push is not felt",
-        )
+        scene.peer.repeat_until(push, felt, "the push is not felt")
     finally:
         scene.peer.node.destroy_publisher(pushes)
 
@@ -112,3 +131,43 @@ def contact_without_states(scene: Scene) -> None:
                 scene.loses_states("no joint state for")
             scene.wire.wait_for_states(20)
             _stays_until_reset(scene)
+
+
+@fault(BY_THE_WALL)
+def springs_without_states(scene: Scene) -> None:
+    """Nothing but NaN, then no state, in each mode that yields: the fail-safe output, then a hold."""
+    button = scene.peer.publisher(Bool, f"{scene.node}/guide", qos.COMMAND)
+    try:
+        for mode in ("joint_impedance", "cartesian_impedance", "hand_guiding"):
+            with _in_mode(scene, mode):
+                for spoil in (_without_a_number, lambda message: ()):
+                    if mode == "hand_guiding":
+                        before = len(scene.process.output)
+                        scene.peer.repeat_until(
+                            lambda: button.publish(Bool(data=True)),
+                            lambda start=before: invariants.found(GUIDED, scene.process.output[start:]),
+                            "the button does not guide",
+                        )
+                    else:
+                        scene.move()
+                    with scene.wire.tampered(spoil):
+                        scene.loses_states()
+                    scene.recover()
+    finally:
+        scene.peer.node.destroy_publisher(button)
+
+
+@contextlib.contextmanager
+def _in_mode(scene: Scene, mode: str) -> Iterator[None]:
+    """The arm yields meanwhile, with springs that are stable at its rate."""
+    _set(scene, {"joint_stiffness": SPRINGS, "cartesian_stiffness": FRAME_SPRINGS, "mode": mode})
+    try:
+        yield
+    finally:
+        _set(scene, {"mode": "computed_torque"})
+
+
+def _without_a_number(message: JointState) -> Iterable[tuple[float, JointState]]:
+    message.position = [math.nan] * len(message.position)
+    message.velocity = [math.nan] * len(message.velocity)
+    return ((0.0, message),)

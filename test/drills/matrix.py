@@ -53,7 +53,7 @@ REASONS = (
     Reason("its machine is given at its start", ["descriptions_*"], ["platform*"]),
     Reason(
         "as by the wall: requests, senders, and what a state holds, have nothing to do with the clock",
-        [REQUESTS, STATES, BRAKES, "two_nodes", "contact_without_states"],
+        [REQUESTS, STATES, BRAKES, "two_nodes", "contact_without_states", "springs_without_states"],
         IN_SIMULATED_TIME,
     ),
     Reason("as feeder, which reads states in the same way", [STATES], ["feeder_of_points"]),
