@@ -324,6 +324,19 @@ def test_doubtful_mass_properties_warn_by_name(mass, moments, message):
         load_urdf(description, tip="fore")
 
 
+def test_a_point_mass_on_a_fixed_joint_is_no_warning():
+    """It is part of the link that carries it, whose centre of mass it moves."""
+    point = '<inertial><mass value="2"/><inertia ixx="0" ixy="0" ixz="0" iyy="0" iyz="0" izz="0"/></inertial>'
+    bolted = joint("bolt", "fore", "sensor", "fixed", xyz="0 0 0.3")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        plain = load_urdf(two_joint_arm(), tip="fore").joints[-1].body
+        body = load_urdf(two_joint_arm(link("sensor", point), bolted), tip="fore").joints[-1].body
+    assert body.mass == pytest.approx(plain.mass + 2.0)
+    first_moment = plain.mass * plain.center_of_mass + [0.0, 0.0, 0.6]
+    np.testing.assert_allclose(body.mass * body.center_of_mass, first_moment, atol=1e-12)
+
+
 @pytest.mark.parametrize(
     ("limit", "message"),
     [

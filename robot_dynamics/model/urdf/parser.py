@@ -46,7 +46,8 @@ def parse_urdf(source: str | bytes | os.PathLike[str]) -> RobotTree:
     findings: list[DescriptionFinding] = []
     try:
         _check_name("robot", robot.name)
-        links = _by_name("link", (_link(entry, findings) for entry in robot.links))
+        fixed = {entry.child for entry in robot.joints if entry.type == JointType.FIXED.value}
+        links = _by_name("link", (_link(entry, entry.name in fixed, findings) for entry in robot.links))
         joints = _by_name("joint", (_joint(entry, findings) for entry in robot.joints))
         check_tree(links, joints)
         check_mimics(joints)
@@ -90,7 +91,7 @@ def _by_name(what: str, entries: Iterable[Any]) -> dict[str, Any]:
     return named
 
 
-def _link(entry: Any, findings: list[DescriptionFinding]) -> Link:
+def _link(entry: Any, fixed: bool, findings: list[DescriptionFinding]) -> Link:
     if entry.inertial is None:
         return Link(entry.name, None)
     where = f"link {entry.name!r}"
@@ -105,7 +106,8 @@ def _link(entry: Any, findings: list[DescriptionFinding]) -> Link:
         center_of_mass=origin[:3, 3],
         inertia=rotate_inertia(origin[:3, :3], inertia),
     )
-    findings.extend(DescriptionFinding("link", entry.name, message) for message in check_body(where, body))
+    odd = check_body(where, body, fixed)
+    findings.extend(DescriptionFinding("link", entry.name, message) for message in odd)
     return Link(entry.name, body)
 
 

@@ -110,8 +110,10 @@ def without_zeros(limits: JointLimits) -> tuple[JointLimits, tuple[str, ...]]:
     return dataclasses.replace(limits, **dict.fromkeys(zeros, math.inf)), zeros
 
 
-def check_body(where: str, body: RigidBody) -> list[str]:
+def check_body(where: str, body: RigidBody, fixed: bool) -> list[str]:
     """Mass properties of one link; returns what is odd about them.
+
+    A point mass on a fixed joint is not odd: it is part of the body that carries it.
 
     A zero mass or an inertia that is not positive definite occurs in descriptions of real robots and does no
     harm as long as the body that moves with the link is sound, which is checked once everything is lumped. A
@@ -124,6 +126,8 @@ def check_body(where: str, body: RigidBody) -> list[str]:
         raise ModelError(f"{where}: the mass is {body.mass:g} kg; it cannot be negative")
     odd: list[str] = []
     moments = principal_moments(body.inertia)
+    if fixed and not moments.any():
+        return odd
     listed = ", ".join(f"{moment:.3g}" for moment in moments)
     if body.mass == 0.0:
         if moments.any():
