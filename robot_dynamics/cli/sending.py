@@ -199,7 +199,7 @@ def left_out(clearance: Clearance) -> list[str]:
     """Lines about what collisions are not looked at."""
     pairs = clearance.pairs
     lines = [f"touch wherever the arm is, so not looked at: {names}" for names in pairs.touching]
-    lines += [f"not looked at for collisions: {reason}" for reason in pairs.skipped]
+    lines += [f"not checked for collisions: {reason}" for reason in pairs.skipped]
     if not clearance.shaped:
         lines.append(
             "no collision shapes: NOTHING is known about collisions; look at the motion before it is sent"

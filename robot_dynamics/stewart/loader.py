@@ -65,7 +65,7 @@ def load_machine(source: str | Path | Mapping[str, Any]) -> Machine:
     try:
         return _machine(Fields(_document(source), ""))
     except ModelError as error:
-        if not _is_path(source) or str(error).startswith("the machine cannot be read"):
+        if not _is_path(source) or str(error).startswith("the platform cannot be read"):
             raise
         name = os.fsdecode(source)
         if name in str(error):
@@ -127,7 +127,7 @@ def _document(source: str | Path | Mapping[str, Any]) -> Mapping[str, Any]:
         return parse_yaml(source, "the YAML text")
     if _is_path(source):
         return read_yaml(
-            source, "machine file", lambda reason: ModelError(f"the machine cannot be read: {reason}")
+            source, "platform file", lambda reason: ModelError(f"the platform cannot be read: {reason}")
         )
     raise WrongTypeError(
         f"a machine must be a path, YAML of more than one line, or a mapping, not {type(source).__name__}"
