@@ -35,6 +35,7 @@ def test_random_legal_sequences_are_what_an_operator_would_expect(robot):
         "SPRING_AT_A_SINGULARITY",
         "STOP_WHERE_AXES_ALIGN",
         "SPRINGS_REPLACED_AMONG_RARE_STATES",
+        "SOFT_ARM_FALLS_THROUGH_ITS_WRISTS_SINGULARITY",
     ],
 )
 def test_what_the_search_has_found_is_found_no_more(find):

@@ -17,7 +17,8 @@ payload up to the capacity that is not declared, gravity that is tilted by up to
 - place: no joint is farther than v²/(2 a) + SLACK outside the span of where it was when its plan was accepted
   and the waypoints; v is its velocity then, a max_acceleration. A stop adds v²/(2 a) of its own beginning;
 - effort: with position feedback and no event for SETTLED, an effort changes by at most STEP of its limit in a
-  cycle, and always by at most all of it;
+  cycle, and always by at most all of it. Soft springs let an arm fall whose masses are wrong; where it
+  is faster than FALLS of a speed limit, what decouples the axes of its wrist may change faster;
 - energy: SETTLING seconds after the last event, a robot that holds does not move: no joint has more than
   STILL of its limit, so nothing feeds an oscillation;
 - rest: after a stop or a trip with valid states, the arm rests within the time that a fifth of its
@@ -45,7 +46,7 @@ from robot_dynamics.simulation.arm import BRAKE
 from robot_dynamics.stewart.orientation import rotation_from_vector
 
 MARGIN, WEAK, LOADED, SAGGING, SLACK, EXCUSED, FREED = 1.05, 1.15, 1.2, 1.4, 0.04, 0.5, 0.02
-SETTLED, STEP, SAGS = 0.3, 0.1, 1.0
+SETTLED, STEP, SAGS, FALLS = 0.3, 0.1, 1.0, 0.5
 SLUGGISH, DELAYED, SOFT = 0.02, 0.005, 20.0
 SETTLING, STILL = 2.0, 0.04
 FREE = ("gravity_compensation", "feedforward")
@@ -534,7 +535,7 @@ class ArmOperator(RuleBasedStateMachine):
             assert step[j] <= max(1.0, parameters.max_effort_step) + 1e-9, (
                 f"joint {j}'s effort steps by {step[j]:.2f} of its limit"
             )
-            loose = parameters.mode in YIELDING and not self._damped
+            loose = parameters.mode in YIELDING and (not self._damped or quick.max() > FALLS)
             loose = loose or command.phase is not before.phase  # a stop drops what pulled to the reference
             if now - self.shaken > SETTLED and now > self.excused and not (free or loose or self.blocked):
                 assert step[j] < STEP, (

@@ -171,3 +171,27 @@ teardown()
 """,
 )
 """Springs that rare states weaken no longer balanced what was left of those before: 1.75."""
+
+SOFT_ARM_FALLS_THROUGH_ITS_WRISTS_SINGULARITY = (
+    "puma",
+    """
+begin(scale=1.1, towards=0.0, size=0.0, wrong="nothing", place=[0.0, 0.0, 0.583, 0.322, 0.0, -0.006, 0.377])
+wait(duration=0.339)
+gains(damping=1.0, ki=500.0, kp=854.713)
+tip_softness(axes="frame", damping=-1.0, decoupled=True, posture=74.296, projector="dynamic", stiffness=1.0)
+mode(mode="cartesian_impedance")
+tip_softness(axes="frame", damping=5.0, decoupled=False, posture=25.128, projector="kinematic",
+    stiffness=3.896)
+gains(damping=1.429, ki=0.0, kp=181.588)
+go_on(how="reset_fault")
+gains(damping=0.781, ki=500.0, kp=16.807)
+tip_softness(axes="frame", damping=0.0, decoupled=False, posture=1.0, projector="dynamic", stiffness=10.257)
+lose(age=0.02, duration=0.156)
+effort_limits(scale=1.0)
+poses(count=8, reach=0.037, turn=[0.0, 0.323, -0.336], way=[0.423, 0.0, 0.0])
+go_on(how="reset_fault")
+poses(count=3, reach=0.098, turn=[0.76, 0.65, 0.0], way=[0.676, 0.113, 0.0])
+teardown()
+""",
+)
+"""Springs of 1 N/m do not bear masses that are wrong by 10 %; the wrist passes its singularity at 3 rad/s."""
