@@ -195,3 +195,30 @@ teardown()
 """,
 )
 """Springs of 1 N/m do not bear masses that are wrong by 10 %; the wrist passes its singularity at 3 rad/s."""
+
+LOAD_THAT_IS_NOT_THERE_IN_MOTION = (
+    "platform_25_kg",
+    """
+begin(size=0.881, wrong="nothing", towards=0.0)
+lose(duration=0.105)
+payload(declared=False, mass=0.034, place=[-0.226, 0.225, -0.114])
+gains(damping=1.342, kp=125.804)
+gains(damping=3.153, kp=1006.867)
+limits(values={"settle_speed": 0.13, "model_change_time": 0.033, "stop_deceleration": 11.969,
+    "max_angular_acceleration": 1.0, "on_stream_end": "hold", "stream_jerk": 0.0, "max_effort_step": 0.017,
+    "max_acceleration": 1.084, "governed_share": 0.548})
+lose(duration=0.162)
+gains(damping=0.635, kp=15.849)
+limits(values={"governed_share": 0.912, "settle_speed": 0.056, "max_angular_acceleration": 1.451,
+    "max_acceleration": 1.335, "stop_deceleration": 6.31, "max_effort_step": 1.0, "model_change_time":
+    0.036, "on_stream_end": "park"})
+trajectory(places=[[0.0, 0.441, -0.322, 0.0, -0.091, 0.0], [0.3, 0.782, 0.366, -0.889, -0.817, 0.0], [0.599,
+    0.81, -0.333, 0.659, -0.402, 0.0]], reach=0.047, then=0.735, times=[0.77, 1.215, 0.211])
+gains(damping=0.43, kp=45.776)
+jam(duration=0.369, which=3)
+gains(damping=0.201, kp=15.849)
+payload(declared=True, mass=0.527, place=[0.843, 0.806, -0.0])
+teardown()
+""",
+)
+"""A load of twice the platform, declared in motion and not there: 1.45 of a leg's speed limit, now 1.30."""

@@ -215,7 +215,7 @@ void rd_core_succeed(rd_core *core, rd_core *predecessor)
 /* A model that is followed by a trip within this time is taken back [s]. */
 static const double YOUNG = 2.0;
 
-static int is_young(const rd_core *core)
+int rd_has_new_model(const rd_core *core)
 {
     return core->former && core->time - core->changed_at <= YOUNG;
 }
@@ -223,7 +223,7 @@ static int is_young(const rd_core *core)
 uint64_t rd_take_back_model(rd_core *core)
 {
     const rd_settings *failed = core->settings, *former = core->former;
-    const int back = is_young(core) && !core->braked && former->law == failed->law;
+    const int back = rd_has_new_model(core) && !core->braked && former->law == failed->law;
     core->former = NULL;
     if (!back) {
         return 0;
@@ -281,7 +281,7 @@ static int find_departure(rd_core *core)
 void rd_core_take_settings(rd_core *core)
 {
     const rd_settings *offered = atomic_exchange_explicit(&core->offered_settings, NULL, memory_order_acquire);
-    core->former = is_young(core) ? core->former : NULL;
+    core->former = rd_has_new_model(core) ? core->former : NULL;
     if (!offered || (core->refused[0] <= offered->model && offered->model <= core->refused[1])) {
         return; /* whoever offers a model that was taken back has not heard of it yet */
     }

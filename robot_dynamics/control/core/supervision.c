@@ -90,7 +90,9 @@ static int counts(rd_core *core, int rule, const reading *value)
         state->since = core->time;
     }
     ++state->states;
-    return state->states >= STATES && core->time - state->since >= info->duration - 1e-9;
+    /* A load that has just been declared and is not there throws a light robot: the speed is doubted without delay. */
+    const double duration = rule == RD_OVERSPEED && rd_has_new_model(core) ? 0.0 : info->duration;
+    return state->states >= STATES && core->time - state->since >= duration - 1e-9;
 }
 
 /* Apply a rule to what was measured; whether it begins a protective stop. */
