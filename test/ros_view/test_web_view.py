@@ -15,6 +15,8 @@ from ros_harness import UNSUPERVISED, NodeProcess, peer_with
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 
+from robot_dynamics import compile_dynamics, load_urdf
+from robot_dynamics.control.arm.payload import PayloadParameters
 from robot_dynamics.resources import resource
 from robot_dynamics.ros.running import pacemaker
 from robot_dynamics.ros.support import qos
@@ -26,6 +28,7 @@ PUMA = resource("urdf/puma560.urdf").read_text()
 HOLD = "//button[starts-with(normalize-space(), 'hold')]"
 CONTROLLER = "computed_torque_controller"
 NAMES = [f"joint{i}" for i in range(1, 7)]
+SPRINGS = "stiffness of the joints"
 START = np.array([0.2, -0.8, 0.6, 0.0, 0.5, 0.0])
 
 
@@ -267,6 +270,60 @@ def test_a_click_on_a_link_pushes_it_and_the_page_shows_what_the_joints_feel(liv
     )
     live.check("push here")
     live.open("Move")
+
+
+def test_the_slider_of_the_stiffness_is_moved_and_the_arm_yields_accordingly(live):
+    """A load that only the simulator has moves the joints by its weight over their stiffness."""
+    from selenium.webdriver.common.keys import Keys
+
+    def stiffness():
+        request = GetParameters.Request(names=["joint_stiffness"])
+        answer = live.peer.call(GetParameters, f"{CONTROLLER}/get_parameters", request)
+        return np.array(parameter_value_to_python(answer.values[0]))
+
+    def gives_way():
+        """The arm comes to rest where its springs carry the load."""
+        before = [live.position()]
+
+        def still():
+            before.append(live.position())
+            return np.abs(before[-1] - before[-2]).max() < 1e-6
+
+        live.peer.wait_until(still, "the arm does not come to rest")
+        way = before[-1] - live.reference()
+        weight = bare.gravity(before[-1]) - loaded.gravity(before[-1])
+        np.testing.assert_allclose(stiffness() * way, weight, atol=0.05)
+        return way
+
+    bare = compile_dynamics(load_urdf(PUMA), friction=False)
+    loaded = bare.with_payload(PayloadParameters(payload_mass=1.0).payload)
+    began = np.array([200.0, 200.0, 100.0, 3.0, 1.0, 0.07])
+    given = {"joint_stiffness": began.tolist(), "joint_error_clip": [10.0], "mode": "joint_impedance"}
+    for name, value in given.items():
+        answer = live.peer.set_parameter(CONTROLLER, name, value)
+        assert answer.successful, answer.reason
+    try:
+        assert live.peer.set_parameter("simulator", "payload_mass", 1.0).successful
+        live.open("Controller")
+        live.peer.wait_until(
+            lambda: live.driver.find_elements("xpath", f"//label[starts-with(., '{SPRINGS}')]"), "no slider"
+        )
+        soft = gives_way()
+        assert np.abs(soft).max() > 0.01
+        thumb, _ = live.slider(SPRINGS)
+        thumb.send_keys(Keys.ARROW_RIGHT * 50)
+        live.peer.wait_until(lambda: stiffness()[0] > 1.2 * began[0], "the parameter does not follow")
+        shown = live.slider_value(SPRINGS)
+        live.peer.wait_until(
+            lambda: abs(stiffness().max() - shown) < 1e-3 * shown, "parameter and slider differ"
+        )
+        factor = stiffness() / began
+        np.testing.assert_allclose(factor, factor[0], rtol=1e-4)
+        assert np.abs(gives_way()).max() < 0.9 * np.abs(soft).max()
+    finally:
+        assert live.peer.set_parameter("simulator", "payload_mass", 0.0).successful
+        assert live.peer.set_parameter(CONTROLLER, "mode", "computed_torque").successful
+        live.open("Move")
 
 
 def test_reset_puts_the_arm_where_it_began_and_the_controller_lets_it_stay(live):
