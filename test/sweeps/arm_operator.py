@@ -6,13 +6,14 @@ no effect. In half of the sequences something is declared wrongly: friction of 0
 payload up to the capacity that is not declared, gravity that is tilted by up to 10 degrees. For every cycle:
 
 - speed: no joint is faster than MARGIN of its velocity limit, or WEAK of it where masses are wrong and
-  gains are low or the arm still sags for it, in the first SAGS seconds, where a declaration is wrong, or
-  where efforts may change by less than SLUGGISH of their limits in a cycle, which is too little for the
-  accelerations of a stream. With a payload that is not declared it is LOADED, from which on supervision
-  brakes: the wrist of a PUMA without rotor inertia bears twelve times the inertia of its model. With kp below
-  SOFT and wrong masses an arm that sags may follow at SAGGING. Excused are lost states, a push, a mode
-  without position feedback, rare states, a declared delay above DELAYED or a joint that is freed while a
-  payload is not declared (gains that 50 Hz permit are too low for it), and EXCUSED seconds after each;
+  gains are low or the arm still sags for it, while states are rare, so that an effort lasts beyond its
+  moment, in the first SAGS seconds, where a declaration is wrong, or where efforts may change by less than
+  SLUGGISH of their limits in a cycle, which is too little for the accelerations of a stream. With a payload
+  that is not declared it is LOADED, from which on supervision brakes: the wrist of a PUMA without rotor
+  inertia bears twelve times the inertia of its model. With kp below SOFT and wrong masses an arm that sags
+  may follow at SAGGING. Excused are lost states, a push, a mode without position feedback, rare states, a
+  declared delay above DELAYED or a joint that is freed while a payload is not declared (gains that 50 Hz
+  permit are too low for it), and EXCUSED seconds after each;
 - acceleration: the reference of a trajectory or a hold has at most MARGIN of max_acceleration;
 - place: no joint is farther than v²/(2 a) + SLACK outside the span of where it was when its plan was accepted
   and the waypoints; v is its velocity then, a max_acceleration. A stop adds v²/(2 a) of its own beginning;
@@ -109,7 +110,7 @@ class ArmOperator(RuleBasedStateMachine):
         rig.plant.reset(start)
         self.scale = scale
         self.blocked = False
-        self.excused = self.event = self.shaken = 0.0
+        self.excused = self.event = self.shaken = self.rare = 0.0
         self.resting_by = np.inf
         self.span = np.stack([start, start])
         self.room = np.zeros(rig.chain.dof)
@@ -343,6 +344,7 @@ class ArmOperator(RuleBasedStateMachine):
         for _ in range(count):
             if self.wrong == "payload":
                 self.excused = max(self.excused, rig.time + EXCUSED)
+            self.rare = rig.time + EXCUSED
             self._cycles(1)
             self._happened()
             for _ in range(factor - 1):
@@ -512,7 +514,9 @@ class ArmOperator(RuleBasedStateMachine):
             j = int(np.argmax(quick))
             loose = min(parameters.kp) < 50.0 or parameters.mode in YIELDING
             weak = self.scale != 1.0 and (loose or now < SAGS)
-            weak = weak or self.wrong != "nothing" or parameters.max_effort_step < SLUGGISH
+            weak = (
+                weak or now <= self.rare or self.wrong != "nothing" or parameters.max_effort_step < SLUGGISH
+            )
             most = (WEAK if weak else MARGIN) * (1.3 if self._swings else 1.0)
             if self.wrong == "payload":
                 most = max(most, LOADED)
