@@ -222,6 +222,8 @@ def test_wrong_calls_are_type_errors(dynamics):
         with pytest.raises(WrongTypeError) as caught:
             dynamics.inverse_dynamics(*positional, **named)
         assert isinstance(caught.value, TypeError) and isinstance(caught.value, RobotDynamicsError)
+    with pytest.raises(WrongTypeError, match="no frame 5; choose from"):
+        dynamics.jacobian(q, frame=5)
 
 
 def test_dynamics_of_a_file_are_those_of_its_chain(dynamics):

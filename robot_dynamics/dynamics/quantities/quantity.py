@@ -8,7 +8,7 @@ from typing import Any, Concatenate, Generic, ParamSpec, Protocol, TypeVar, over
 
 from robot_dynamics.dynamics.generator.inputs import MEASURED, TAU, InputArray, Request, Sizes, described
 from robot_dynamics.dynamics.generator.tracing import Trace
-from robot_dynamics.errors import ParameterError, quoted
+from robot_dynamics.errors import ParameterError, of_wrong_type, quoted
 from robot_dynamics.inputs.arrays import listed, plain_text
 from robot_dynamics.model.chain import KinematicChain
 from robot_dynamics.native.signature import Input, Signature
@@ -56,7 +56,8 @@ class Option:
             return self.default
         known, chosen = self.values(chain), plain_text(value)
         if chosen is None or chosen not in known:
-            raise ParameterError(f"no {self.name} {quoted(value)}; choose from {', '.join(known)}")
+            error = of_wrong_type(ParameterError) if chosen is None else ParameterError
+            raise error(f"no {self.name} {quoted(value)}; choose from {', '.join(known)}")
         return known[chosen]
 
 
