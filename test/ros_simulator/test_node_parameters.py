@@ -172,10 +172,10 @@ def test_the_simulator_without_mujoco_says_in_one_line_what_to_install(tmp_path)
 
 def test_a_change_that_is_impossible_once_it_is_decided_is_taken_back():
     """States that come between decision and use may forbid it: the node keeps what it had, and works on."""
-    used, kept = [], []
+    used, kept, most = [], [], 20
 
     def use(candidate):
-        if candidate.count > 20:
+        if candidate.count > most:
             raise ParameterError("too long")
         used.append(candidate.count)
 
@@ -190,7 +190,9 @@ def test_a_change_that_is_impossible_once_it_is_decided_is_taken_back():
             assert result.successful
             kept.append(node.get_parameter("count").value)
         assert kept == [10, 10, 12] and used == [10, 10, 12]
-        assert watcher.current.count == 12
+        most = 5  # what is in force would be refused now, too
+        node.set_parameters([Parameter("count", value=8)])
+        assert watcher.current.count == node.get_parameter("count").value == 12 and used[-1] == 12
     finally:
         node.destroy_node()
         context.try_shutdown()

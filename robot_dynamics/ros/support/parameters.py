@@ -118,6 +118,7 @@ class Watcher(Generic[T]):
         self._node = node
         self._on_change = on_change
         self._check = check
+        self._taking_back = False
         self._fields = {prefix + d.name: d for d in describe(type(current))}
         node.add_on_set_parameters_callback(self._decide)
         node.add_post_set_parameters_callback(self._apply)
@@ -133,7 +134,7 @@ class Watcher(Generic[T]):
     def _decide(self, parameters: list[Parameter]) -> SetParametersResult:
         try:
             candidate = self._changed(parameters)
-            if candidate is not None and self._check is not None:
+            if candidate is not None and self._check is not None and not self._taking_back:
                 self._check(candidate)
         except RobotDynamicsError as error:
             return SetParametersResult(successful=False, reason=str(error))
@@ -147,12 +148,22 @@ class Watcher(Generic[T]):
         try:
             self._on_change(candidate)
         except ParameterError as error:
+            if self._taking_back:
+                return  # what was in force before stays so, though it would be refused now
             # States that came after the decision may tell more, such as their period.
             self._node.get_logger().error(f"taken back: {error}")
             values = zip(as_parameters(before), as_parameters(candidate), self._fields, strict=True)
-            self._node.set_parameters_atomically(
-                [Parameter(name, old.type_, old.value) for old, new, name in values if old.value != new.value]
-            )
+            self._taking_back = True
+            try:
+                self._node.set_parameters_atomically(
+                    [
+                        Parameter(name, old.type_, old.value)
+                        for old, new, name in values
+                        if old.value != new.value
+                    ]
+                )
+            finally:
+                self._taking_back = False
 
 
 def _value(declared: Parameter, description: Description) -> Any:
