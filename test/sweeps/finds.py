@@ -222,3 +222,30 @@ teardown()
 """,
 )
 """A load of twice the platform, declared in motion and not there: 1.45 of a leg's speed limit, now 1.30."""
+
+SMALL_STEPS_IN_A_PROTECTIVE_STOP = (
+    "panda",
+    """
+begin(scale=1.0, place=[-0.461, 0.362, 0.0, 0.0, -0.469, -0.857, 1.0], wrong="nothing", size=0.0,
+    towards=0.994)
+push(duration=0.02, force=[0.373, 0.0, 0.322])
+push(duration=0.836, force=[-0.109, 0.7, -0.709])
+block(duration=0.027)
+stop(how="park", wait=True)
+go_on(how="unpark")
+targets(ahead=0.037, count=23, rate=20.0, reach=0.038, step=[0.638, 0.0, -0.783, -0.719, 1.0, 0.309, 0.0])
+tip_softness(axes="frame", damping=5.0, decoupled=True, posture=1.0, projector="kinematic",
+    stiffness=28.682)
+limits(values={"max_effort_step": 0.013, "observer_gain": 5.0, "model_change_time": 0.512, "loop_delay":
+    0.01, "on_contact": "off"})
+push(duration=0.054, force=[0.0, -1.0, 0.0])
+push(duration=0.732, force=[0.0, 0.373, 0.0])
+tip_softness(axes="root", damping=-1.0, decoupled=True, posture=17.003, projector="kinematic",
+    stiffness=1277.471)
+push(duration=0.135, force=[0.0, 0.659, 0.0])
+block(duration=0.309)
+effort_limits(scale=0.746)
+teardown()
+""",
+)
+"""Each stop ended with a step that began another one: a wrist crept on at 0.06 of its speed limit."""

@@ -180,11 +180,12 @@ static int answer(rd_core *core, double time)
     return 1;
 }
 
-/* The command for this cycle, or a stop instead where it is too far from the last one; as answer(). */
+/* The command for this cycle, or a stop instead where it is too far from the last one; as answer(). In a protective stop
+ * it leaves in steps, and begins no other: a light joint would never come to rest. */
 static int command(rd_core *core, double time)
 {
     int answered = answer(core, time);
-    const int watched = core->has_sent && !core->stopping.kind && !rd_sends_setpoints(core);
+    const int watched = core->has_sent && !core->stopping.kind && !core->trip.latched && !rd_sends_setpoints(core);
     const double step = answered > 0 && watched ? rd_effort_step(core) : 0.0;
     if (step > 0.0) {
         rd_note(core, RD_EFFORT_STEP, step, 0.0);

@@ -184,7 +184,7 @@ void rd_leave(rd_core *core, int safe)
 {
     const rd_settings *settings = core->settings;
     const double *steps = settings->effort_steps;
-    if (core->stopping.kind) {
+    if (core->stopping.kind || (core->trip.latched && !safe)) {
         double share = 1.0;
         for (int j = 0; j < core->n; ++j) {
             const double step = fabs(core->effort[j] - core->left[j]);
