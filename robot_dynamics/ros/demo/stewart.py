@@ -89,7 +89,7 @@ def run(
     rate: float = RATE,
     arguments: Sequence[str] = (),
     before: Callable[[Nodes], None] = lambda _: None,
-    after: Callable[[Nodes], None] = lambda _: None,
+    after: Callable[[Nodes, Observer], None] = lambda *_: None,
 ) -> StewartRecording:
     """Start both nodes, make the motion in lockstep, stop them.
 
@@ -98,7 +98,7 @@ def run(
         rate: of the control loop [Hz].
         arguments: further ROS arguments of the controller.
         before: called with the nodes when they talk, before the motion begins.
-        after: called with the nodes after the motion.
+        after: called with the nodes and their observer after the motion.
 
     Raises:
         RobotDynamicsError: a node ends or falls silent.
@@ -143,7 +143,7 @@ def run(
 
         observer.wait_until(lambda: min(map(newest, (poses, references, forces))) > end, title, show)
         stamps = complete_stamps((poses, references, forces), begin, end)
-        after((controller, simulator))
+        after((controller, simulator), observer)
     wanted = np.array([references[stamp] for stamp in stamps])
     true = np.array([poses[stamp] for stamp in stamps])
     force = np.array([forces[stamp] for stamp in stamps])

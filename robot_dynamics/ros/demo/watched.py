@@ -97,10 +97,9 @@ def run(
             patience = VISITOR_TIME if seen["arm"] else 0.0
             seen["platform"] = wait_for((*nodes, pace, page), lambda: VISITOR in page.output, patience)
 
-        def after(nodes: stewart.Nodes) -> None:
+        def after(nodes: stewart.Nodes, observer: Observer) -> None:
             if stay:
-                with Observer(claim_domain(), (*nodes, pace, page)) as observer:
-                    observer.set_parameters("pacemaker", {pacemaker.SLOWER_AT_REST: True})
+                observer.set_parameters("pacemaker", {pacemaker.SLOWER_AT_REST: True})
                 say("the sliders move the platform; Ctrl-C ends")
                 keep_up((*nodes, pace, page))
 
