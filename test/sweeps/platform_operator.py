@@ -37,7 +37,8 @@ from robot_dynamics.stewart.orientation import rotation_from_vector
 
 GAP, FREED, SOFT, TILTED, THROWN, DOUBTED = 2.5e-4, 4.0, 50.0, 1.2, 1.35, 2.0
 """Part of the stroke; time in which a leg that was jammed comes back to its place [s]; a low kp [1/s²]; speed
-of a leg beside a jammed one, over the speed of settling; time in which a trip takes a new model back [s]."""
+of a leg beside a jammed one, over the speed of settling; of a leg that is thrown, over its limit; time in
+which a trip takes a new model back [s]."""
 
 
 class PlatformOperator(RuleBasedStateMachine):

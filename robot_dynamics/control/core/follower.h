@@ -55,8 +55,8 @@ const double *rd_follower_deactivate(rd_follower *follower);
 /* From another thread: slow down with the deceleration of an emergency stop and stay there until _reset_fault. Where the
  * follower is not active, its next activation begins so. */
 void rd_follower_emergency_stop(rd_follower *follower);
-/* From another thread, one at a time with _standing: end an emergency stop or a protective stop; 0 while the arm moves: it must rest first.
- * References are followed again when they are at rest where the arm is. */
+/* From another thread, one at a time with _standing: end an emergency stop or a protective stop; 0 while the arm moves: it
+ * must rest first. References are followed again when they are at rest where the arm is. */
 int rd_follower_reset_fault(rd_follower *follower);
 /* From another thread, one at a time with _standing: the wrench (6) of rd_core_push for so long [s]; and the hold-to-run
  * button of rd_core_guide, pressed for so long or released. After guiding, references are followed again when they are at

@@ -291,7 +291,7 @@ static inline size_t rd_telemetry(const rd_machine *machine, int n)
 void rd_core_take_settings(rd_core *core);
 /* A rule has tripped: where the model has just changed, the one before is in force again; its number, 0: nothing changes. */
 uint64_t rd_take_back_model(rd_core *core);
-int rd_has_new_model(const rd_core *core);
+int rd_has_new_model(const rd_core *core); /* whether it has just changed */
 
 /* Parts, used by the core. */
 static inline void rd_copy(double *to, const double *from, int n)
