@@ -38,6 +38,7 @@ def test_random_legal_sequences_are_what_an_operator_would_expect(robot):
         "SOFT_ARM_FALLS_THROUGH_ITS_WRISTS_SINGULARITY",
         "LOAD_THAT_IS_NOT_THERE_IN_MOTION",
         "SMALL_STEPS_IN_A_PROTECTIVE_STOP",
+        "PARKED_BESIDE_ITS_STOPS",
     ],
 )
 def test_what_the_search_has_found_is_found_no_more(find):

@@ -249,3 +249,22 @@ teardown()
 """,
 )
 """Each stop ended with a step that began another one: a wrist crept on at 0.06 of its speed limit."""
+
+PARKED_BESIDE_ITS_STOPS = (
+    "platform_2_kg",
+    """
+begin(size=1.0, towards=4.83, wrong="nothing")
+payload(declared=True, mass=0.004, place=[-1.0, -0.836, 0.52])
+trajectory(places=[[0.767, 0.881, 0.0, 0.0, -0.861, 0.778], [0.681, 0.0, 0.122, 0.0, -0.204, -1.0], [-0.531,
+    0.0, 0.999, 0.0, 0.103, -0.131]], reach=0.011, then=0.997, times=[0.142, 0.167, 1.009])
+stream(count=6, frequency=0.463, rate=30.0, reach=0.157, stamped=False, wave=[-0.033, 0.004, 0.0, -0.867,
+    0.0, 0.219])
+stream(count=31, frequency=1.829, rate=60.0, reach=0.01, stamped=True, wave=[0.0, 0.0, 0.197, 0.502, -0.168,
+    0.0])
+gains(damping=0.292, kp=55.237)
+payload(declared=False, mass=0.001, place=[0.0, 0.169, 0.0])
+wait(duration=0.871)
+teardown()
+""",
+)
+"""The park pose lies 0.05 mm above the stops: without a load that was declared it touched them at 1 mm/s."""
