@@ -550,7 +550,8 @@ class ArmOperator(RuleBasedStateMachine):
         soft = parameters.mode in YIELDING
         # A load that is not known is estimated with the time constant kp/ki, which is 16/kv.
         known = self.scale == 1.0 and self.wrong == "nothing"
-        slow = (8.0 if known else 64.0) / parameters.kv[0]
+        kp, kv = parameters.kp[0], parameters.kv[0]
+        slow = max((8.0 if known else 64.0) / kv, 2.0 * kv / max(kp, 1e-3))  # or it creeps back
         if soft:
             slow = 20.0 * self._softest**-0.5 if self._damped else 20.0
         decay = slow

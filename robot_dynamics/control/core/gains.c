@@ -18,7 +18,8 @@
 static const double INERTIA_RATIO = 1.3, TWICE = 2.0;
 static const double LEAST_SHARE = 0.25, LOWEST_SHARE = 1e-3; /* of the gains: below, the robot stops; and the least */
 static const double HOLDS = 0.5;
-static const double RUNS_ON = 0.1, GUIDED_ON = 0.05; /* shares of the speed limit */
+static const double RUNS_ON = 0.1, LEG_RUNS_ON = 0.25, GUIDED_ON = 0.05; /* shares of the speed limit */
+static const double STIFFEST = 4.0;        /* factor of kv of a platform, which carries people: it bears four times the mass */
 static const double STIFFER = 2.0, RELAXED = 0.2; /* factor of kv from state to state; time constant of its end [s] */
 static const double AFTER_CUT = 0.5;       /* time without such a factor after the effort of a joint was beyond its limit [s] */
 static const double FAR_TOO_LATE = 3.0;    /* times the latency that gains stand: a speed grows fivefold from state to state */
@@ -286,11 +287,12 @@ static void stiffen(rd_core *core, const rd_settings *s, int j, double excess, d
     const double longest = rd_longest_recent(core, core->period);
     double *factor = &core->stiffened[j];
     const double lightness = TWICE / rd_known_ratio(core, j), half = lightness * 0.5 * longest;
-    const double most = longest > 0.0 ? fmax(1.0, stands / (half + lightness * delay_of(s))) : 1.0;
+    const double stable = longest > 0.0 ? fmax(1.0, stands / (half + lightness * delay_of(s))) : 1.0;
+    const double most = s->platform ? fmin(stable, STIFFEST) : stable;
     /* Gains in force have shown that the robot stands them: a delay that is declared later lowers none. */
     const double kept = longest > 0.0 ? fmax(1.0, stands / half) : 1.0;
     core->led[j] = excess;
-    if (core->cut && fabs(core->unlimited[j]) > s->limits[j]) {
+    if (core->cut && !s->platform && fabs(core->unlimited[j]) > s->limits[j]) {
         core->cut_at[j] = core->time;
     }
     if (fabs(core->time - core->cut_at[j]) < AFTER_CUT) {
@@ -302,24 +304,56 @@ static void stiffen(rd_core *core, const rd_settings *s, int j, double excess, d
     }
 }
 
+/* Speed of a joint beyond what a stop's reference and its error ask for. On the way to its reference a joint may be as fast
+ * as its error asks for: higher gains would only ask for more. */
+static double excess_of(const rd_core *core, const rd_settings *s, int j, int gains, double place, double rate)
+{
+    const double velocity = core->state.velocity[j], way = copysign(1.0, velocity), kv = s->kv[gains];
+    const double asked = kv > 0.0 ? core->softness[j] * s->kp[gains] * (place - core->state.position[j]) / kv : 0.0;
+    return way * (velocity - rate) - fmin(fmax(0.0, way * asked), s->velocity_limits[j]);
+}
+
+/* The gains of a platform rise as one, for the leg that is farthest beyond. */
+static void stiffen_platform(rd_core *core, const rd_settings *s)
+{
+    double place[6], rate[6], excess[6], most = -INFINITY;
+    const int weak = weakest(s, core->n);
+    int worst = 0;
+    core->settings->machine->joints_of(core, &core->reference, place, rate);
+    for (int j = 0; j < core->n; ++j) {
+        excess[j] = excess_of(core, s, j, weak, place[j], rate[j]);
+        if (excess[j] / s->velocity_limits[j] > most) {
+            most = excess[j] / s->velocity_limits[j];
+            worst = j;
+        }
+    }
+    stiffen(core, s, worst, excess[worst], LEG_RUNS_ON, latency_of(0.0, s->kv[weak]));
+    for (int j = 0; j < core->n; ++j) {
+        core->led[j] = excess[j];
+        core->stiffened[j] = core->stiffened[worst];
+    }
+}
+
 /* A protective stop with feedback; without one, and without a reference, the law of the mode does it. */
 static void stiffen_stop(rd_core *core, const rd_settings *s)
 {
     const int stops = core->trip.latched && s->command == RD_COMMAND_EFFORT && !core->braked
         && !rd_yields(core);
-    for (int j = 0; j < core->n && !rd_follows_nothing(core); ++j) {
-        if (!core->trip.latched) {
-            core->stiffened[j] = 1.0;
-        }
-        if (!stops) {
-            continue;
-        }
-        const double rate = core->reference.velocity[j], velocity = core->state.velocity[j];
-        const double way = copysign(1.0, velocity), soft = core->softness[j];
-        /* On the way to its reference a joint may be as fast as its error asks for: higher gains would only ask for more. */
-        const double asked = s->kv[j] > 0.0
-            ? soft * s->kp[j] * (core->reference.position[j] - core->state.position[j]) / s->kv[j] : 0.0;
-        const double excess = way * (velocity - rate) - fmin(fmax(0.0, way * asked), s->velocity_limits[j]);
+    if (rd_follows_nothing(core)) {
+        return;
+    }
+    for (int j = 0; j < core->n && !core->trip.latched; ++j) {
+        core->stiffened[j] = 1.0;
+    }
+    if (!stops) {
+        return;
+    }
+    if (s->platform) {
+        stiffen_platform(core, s);
+        return;
+    }
+    for (int j = 0; j < core->n; ++j) {
+        const double excess = excess_of(core, s, j, j, core->reference.position[j], core->reference.velocity[j]);
         stiffen(core, s, j, excess, RUNS_ON, latency_of(0.0, s->kv[j])); /* kp stays within kv, see rd_softened_kp */
     }
 }
@@ -339,6 +373,7 @@ int rd_end_stiffness(rd_core *core, const rd_settings *before)
 {
     const rd_settings *s = core->settings;
     double *pull = core->led; /* of the next state */
+    const double soft = core->softness[0];
     int stiff = 0;
     for (int j = 0; j < core->n; ++j) {
         stiff |= core->stiffened[j] > 1.0;
@@ -346,7 +381,11 @@ int rd_end_stiffness(rd_core *core, const rd_settings *before)
         core->softness[j] = fmin(core->softness[j], 1.0);
         core->stiffened[j] = 1.0;
     }
-    if (stiff && core->trip.latched && !rd_follows_nothing(core) && s->machine->take_load) {
+    if (s->platform) {
+        if (soft > 1.0 && core->trip.latched) {
+            s->machine->carry_pull(core, soft, 1.0);
+        }
+    } else if (stiff && core->trip.latched && !rd_follows_nothing(core)) {
         if (s->momentum && s->observer_gain > 0.0) {
             s->machine->take_load(core, 1.0);
         }
@@ -365,9 +404,7 @@ void rd_soften(rd_core *core)
     const double share = core->pace.share;
     const int whole = share >= 1.0, j = whole ? 0 : weakest(s, core->n);
     const double least = latency_of(s->kp[j], s->kv[j]), latency = TWICE * (0.5 * core->period + delay_of(s));
-    if (!s->platform) {
-        stiffen_stop(core, s);
-    }
+    stiffen_stop(core, s);
     for (int i = 0; i < core->n; ++i) {
         rd_watch_lag(core, s, i);
         const double own = whole ? INFINITY : latency_of(s->kp[i], s->kv[i]);
@@ -377,7 +414,11 @@ void rd_soften(rd_core *core)
         const double left = fmin(core->swung[i], fmin(stands, light));
         const double before = core->softness[i], now = left < 1.0 || rd_follows_nothing(core) ? left : core->stiffened[i];
         if (now < before && before > 1.0 && core->trip.latched && !core->cut) {
-            rd_carry_pull(core, i, rd_pull(core, s, i, before), fmax(now, 1.0));
+            if (!s->platform) {
+                rd_carry_pull(core, i, rd_pull(core, s, i, before), fmax(now, 1.0));
+            } else if (i == 0) {
+                s->machine->carry_pull(core, before, fmax(now, 1.0));
+            }
         }
         core->softness[i] = now;
     }

@@ -39,8 +39,7 @@ struct rd_machine {
     int (*bearing)(struct rd_core *core, const struct rd_settings *settings, double *effort);
     /* Whether the measured state is beyond what the machine may do; notes what. The machine then holds. */
     int (*watch)(struct rd_core *core);
-    /* The effort of a safe output of the machine's own, `since` seconds after the fault began; it `begins` when it is the
-     * first one since the core has controlled. Whether there is one. */
+    /* Effort of a safe output of its own, `since` seconds after the fault began; `begins`: the first one. Whether there is one. */
     int (*settle)(struct rd_core *core, double since, int begins, double *effort);
     /* Distances from core->reference: of each joint (n), and of the pose, linear and angular; NULL: joint by joint. */
     void (*stray)(const struct rd_core *core, double *joints, double *linear, double *angular);
@@ -53,6 +52,8 @@ struct rd_machine {
     void (*restore_load)(struct rd_core *core);
     /* The load that the observer shows beside the model, times a factor, is carried from now on; NULL: it cannot be. */
     void (*take_load)(struct rd_core *core, double factor);
+    /* Another softness is in force: what the error pulls less is carried from now on; NULL: joint by joint. */
+    void (*carry_pull)(struct rd_core *core, double before, double now);
     void (*report)(const struct rd_core *core, double *telemetry);
     /* Positions and velocities (n) of the joints at a motion of the references; NULL: they are the same. */
     void (*joints_of)(const struct rd_core *core, const rd_motion *reference, double *position, double *velocity);
@@ -441,8 +442,7 @@ int rd_watch_pace(rd_core *core);
 void rd_soften(rd_core *core); /* finds core->softness */
 /* Factor of the braking of a joint that is moved by hand, `excess` faster than it may be; see gains.c. */
 double rd_guided_stiffness(rd_core *core, const rd_settings *settings, int joint, double excess, double gain);
-/* What the load and the position error pull at a joint with a softness, where it keeps pace with its reference, else NAN;
- * with other gains, all of it is carried. */
+/* What load and position error pull at a joint with a softness, where it keeps pace, else NAN; other gains carry all of it. */
 double rd_pull(const rd_core *core, const rd_settings *settings, int joint, double softness);
 void rd_carry_pull(rd_core *core, int joint, double pull, double softness);
 double rd_softened_kp(const rd_settings *settings, int joint, double softness);

@@ -113,18 +113,20 @@ static double doubted(const rd_settings *s, int j)
     return s->rules && isfinite(s->rules->following[j]) ? s->rules->following[j] : s->following[j];
 }
 
-/* A load that drives its joint away from the reference, farther than `least`, is none: somebody has pushed when it was
- * estimated, or what was carried is gone. It fades, and in a stop the faster, the faster a joint goes away whose speed
- * grows: one that only swings past its place gets slower. */
+/* A load that drives its joint away from the reference, farther than `least`, or on beyond its limit, is none: somebody has
+ * pushed when it was estimated, an end stop bore it, or what was carried is gone. It fades, and in a stop the faster, the
+ * faster a joint goes away whose speed grows: one that only swings past its place gets slower. */
 void rd_drop_driving_load(rd_core *core, double elapsed, const double *least)
 {
+    const double *limits = core->settings->position_limits;
     for (int j = 0; elapsed > 0.0 && j < core->n; ++j) {
-        const double error = core->reference.position[j] - core->state.position[j];
+        const double place = core->state.position[j], error = core->reference.position[j] - place;
         double *z = &core->disturbance[j];
         const double ahead = copysign(1.0, *z) * (core->state.velocity[j] - core->reference.velocity[j]);
-        const int faster = core->trip.latched && !core->settings->platform && ahead > core->led[j];
-        const double near = faster ? 0.25 * least[j] : least[j];
-        if (*z * error < 0.0 && *z * core->state.velocity[j] > 0.0 && fabs(error) > near) {
+        const int faster = core->trip.latched && ahead > core->led[j];
+        const int away = *z * error < 0.0 && *z * core->state.velocity[j] > 0.0
+            && fabs(error) > (faster ? 0.25 * least[j] : least[j]);
+        if (away || (limits && (*z > 0.0 ? place > limits[core->n + j] : place < limits[j]))) {
             core->undisturbed[j] = *z *= exp(-elapsed * fmax(1.0 / LOAD_FADE, faster ? ahead / least[j] : 0.0));
         }
     }

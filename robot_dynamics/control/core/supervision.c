@@ -16,6 +16,8 @@ static const double BEGINNING = 1.0;
 static const double DEPARTED = 2.0, AT_ONCE = 0.1;
 /* Share of the movement that a measured velocity tells which positions must show. */
 static const double CONFIRMED = 0.5;
+/* Share of its speed limit by which a joint may leave its reference behind under a model that has just changed. */
+static const double NEW_MODEL = 0.5;
 /* Share of the accelerating efforts that a following error leaves room for: 1.5 * 0.25, as for the weight. */
 static const double HEAVIER = 0.375;
 /* Gains that periods lower to less than this share count for the effort of the same state. */
@@ -183,13 +185,21 @@ static int watch_following(rd_core *core, const rd_rules *rules)
     return apply(core, RD_FOLLOWING_ERROR, &legs) || (machine->stray && apply(core, RD_POSE_ERROR, &pose));
 }
 
-/* Speed beyond the limit that positions confirm: what positions show since it began. */
+/* Speed beyond the limit that positions confirm: what positions show since it began. A model that has just changed is
+ * doubted sooner, where a joint leaves its reference behind. */
 static int watch_speed(rd_core *core, const rd_rules *rules)
 {
     rd_supervision *watch = &core->supervision;
+    const int doubts = rd_has_new_model(core) && !rd_follows_nothing(core) && !rd_yields(core);
+    double place[6], legs[6];
+    const double *rate = core->settings->platform ? legs : core->reference.velocity;
     reading worst = {.joint = -1};
+    if (doubts && core->settings->platform) {
+        core->settings->machine->joints_of(core, &core->reference, place, legs);
+    }
     for (int j = 0; j < core->n; ++j) {
-        take_worse(&worst, j, fabs(core->state.velocity[j]), rules->speed[j]);
+        const double most = doubts ? fmin(1.0, NEW_MODEL + fabs(rate[j]) / rules->speed[j]) : 1.0;
+        take_worse(&worst, j, fabs(core->state.velocity[j]), most * rules->speed[j]);
     }
     const int j = worst.joint;
     if (j >= 0 && worst.share > 1.0) {

@@ -240,11 +240,12 @@ static int add_friction(const rd_core *core, const rd_settings *s, const double 
 }
 
 /* Share of the pose error with which it asks no leg for more speed than there is, see feedback_of() of law.c. */
-static double pull_share(const rd_core *core, const rd_settings *s, const double rate[6], const double error[6])
+static double pull_share(const rd_core *core, const rd_settings *s, double soft, const double rate[6], const double error[6])
 {
     double pull[6], asked[6], led[6], share = 1.0;
     for (int i = 0; i < 6; ++i) {
-        pull[i] = s->kv[i] > 0.0 ? s->kp[i] / s->kv[i] * error[i] : 0.0;
+        const double stiff = fmax(1.0, soft);
+        pull[i] = s->kv[i] > 0.0 ? rd_softened_kp(s, i, stiff) / (stiff * s->kv[i]) * error[i] : 0.0;
     }
     rd_leg_rates(rd_platform_of(core)->jacobian, pull, asked);
     rd_leg_rates(rd_platform_of(core)->jacobian, rate, led);
@@ -257,6 +258,21 @@ static double pull_share(const rd_core *core, const rd_settings *s, const double
         }
     }
     return share;
+}
+
+void rd_platform_carry_pull(rd_core *core, double before, double now)
+{
+    const rd_settings *s = core->settings;
+    rd_platform *platform = rd_platform_of(core);
+    double wanted[7], rate[6], unused[6], error[6];
+    rd_platform_motion(&core->reference, wanted, rate, unused);
+    rd_pose_error(wanted, platform->pose, error);
+    const double had = pull_share(core, s, before, rate, error), has = pull_share(core, s, now, rate, error);
+    for (int i = 0; i < 6 && s->platform->disturbance_gain > 0.0; ++i) {
+        platform->disturbance[i] += (had * rd_softened_kp(s, i, before) - has * rd_softened_kp(s, i, now)) * error[i];
+        platform->undisturbed[i] = platform->disturbance[i];
+    }
+    bound_disturbance(s->platform, platform->disturbance);
 }
 
 static int computed_force(rd_core *core, const rd_settings *s, const rd_motion *ahead, double half, double *effort)
@@ -275,9 +291,9 @@ static int computed_force(rd_core *core, const rd_settings *s, const rd_motion *
     for (int i = 0; i < 6 && s == core->settings; ++i) {
         rd_doubt_friction(core, i, led[i], core->period);
     }
-    const double share = pull_share(core, s, rate, error), soft = core->softness[0];
+    const double soft = core->softness[0], share = pull_share(core, s, soft, rate, error);
     for (int i = 0; i < 6; ++i) {
-        a[i] = a[i] + soft * (s->kv[i] * (rate[i] - v[i]) + soft * share * s->kp[i] * error[i]);
+        a[i] = a[i] + soft * s->kv[i] * (rate[i] - v[i]) + share * rd_softened_kp(s, i, soft) * error[i];
     }
     if (model->disturbance_gain > 0.0) {
         estimate_disturbance(core, model, error);

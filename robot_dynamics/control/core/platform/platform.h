@@ -170,6 +170,7 @@ int rd_platform_load(const rd_core *core, const rd_settings *settings, double *e
 void rd_platform_keep_disturbance(rd_core *core);
 /* Carry what was estimated before the error grew. */
 void rd_platform_restore_disturbance(rd_core *core);
+void rd_platform_carry_pull(rd_core *core, double before, double now);
 
 /* The open-loop descent (open_loop_descent.c) */
 
