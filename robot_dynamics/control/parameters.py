@@ -5,9 +5,12 @@ from __future__ import annotations
 import enum
 from dataclasses import dataclass
 
+import numpy as np
+
 from robot_dynamics.control.plausibility import PlausibilityParameters
 from robot_dynamics.control.supervision import SupervisionParameters
 from robot_dynamics.parameters import parameter, validate
+from robot_dynamics.spatial import Array
 
 
 class SafeOutput(enum.Enum):
@@ -83,3 +86,12 @@ class LoopParameters(PlausibilityParameters, SupervisionParameters):
     def fail_safe(self) -> str:
         """Fail-safe output in a word, for log lines."""
         return self.safe_output
+
+
+DAMPED_SHARE = 16.0
+"""Product of kp and kv over the derived gain of a disturbance estimate; from 1 on the loop is unstable."""
+
+
+def estimate_gains(ki: float, kp: Array, kv: Array) -> Array:
+    """(n,) gains of a disturbance estimate [1/s³]: ``ki``; 0: derived from kp and kv (n,); below 0: none."""
+    return np.full(len(kp), max(0.0, ki)) if ki else kp * kv / DAMPED_SHARE

@@ -13,7 +13,6 @@ from robot_dynamics.control.arm.guiding import UNKNOWN_SPEED
 from robot_dynamics.control.arm.impedance import INERTIA_RATIO
 from robot_dynamics.control.arm.measured import GAP, NOTABLE, measured_bounds
 from robot_dynamics.control.arm.parameters import (
-    DAMPED_SHARE,
     REACHED,
     UNLIMITED,
     ArmParameters,
@@ -24,6 +23,7 @@ from robot_dynamics.control.arm.parameters import (
 from robot_dynamics.control.arm.task_impedance import AXES, PROJECTORS
 from robot_dynamics.control.arm.trajectory import turns
 from robot_dynamics.control.core.library import MODES, SAFE_OUTPUTS
+from robot_dynamics.control.parameters import DAMPED_SHARE
 from robot_dynamics.control.supervision import (
     LOW_GAINS,
     OSCILLATION_SHARE,

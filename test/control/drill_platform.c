@@ -56,7 +56,7 @@ static rd_platform_model make_model(void)
     rd_platform_model model = {
         .geometry.characteristic_length = 1.0, .home = {0, 0, 1.3, 0, 0, 0, 1}, .up = {0, 0, 1}, .stroke = 0.6,
         .condition_limit = 30.0, .gravity = {0, 0, -9.81}, .payload_mass = 5.0, .payload_center = {0.1, 0, 0.2},
-        .payload_inertia = {1, 0, 0, 0, 1, 0, 0, 0, 1}, .coulomb = {9, 9, 9, 9, 9, 9}, .disturbance_gain = 50.0,
+        .payload_inertia = {1, 0, 0, 0, 1, 0, 0, 0, 1}, .coulomb = {9, 9, 9, 9, 9, 9}, .disturbance_gain = {50, 50, 50, 50, 50, 50},
         .disturbance_bounds = {0.5, 0.5}, .descent = &descent, .blind_speed = 0.1, .pace = {4.0, 4.0}, .watches = 1,
     };
     for (int i = 0; i < 6; ++i) {
@@ -129,7 +129,7 @@ int main(void)
 {
     static rd_loop loop;
     rd_platform_model model = make_model(), loaded = model, flat = model;
-    loaded.payload_mass = 0.0, loaded.disturbance_gain = 0.0;
+    loaded.payload_mass = 0.0, loaded.disturbance_gain[0] = 0.0;
     flat.condition_limit = 1.5;
     rd_settings first = make_settings(1, &model), second = make_settings(2, &loaded), third = make_settings(3, &model);
     rd_settings braking = make_settings(4, &model), strict = make_settings(5, &flat), last = make_settings(6, &model);

@@ -92,7 +92,7 @@ def test_a_load_that_trips_a_rule_within_two_seconds_is_taken_back(kind):
     loop = (
         ArmLoop("ur5", READY, gravity=(0.0, 0.0, -9.81))
         if kind == "arm"
-        else PlatformLoop(ki=0.0, max_following_error=(0.002,))
+        else PlatformLoop(ki=-1.0, max_following_error=(0.002,))
     )
     loop.braked_by_controller = kind == "platform"
     loop.run(1.2)

@@ -46,7 +46,7 @@ def lost(platform, truth, seed, arguments):
         StewartParameters(
             safe_output=arguments.safe_output,
             blind_speed=arguments.speed,
-            ki=1000.0 if arguments.unknown else 0.0,
+            ki=1000.0 if arguments.unknown else -1.0,
         ),
     )
 

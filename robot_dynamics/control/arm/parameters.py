@@ -18,7 +18,7 @@ from robot_dynamics.control.arm.laws import DESCRIPTION, arm_modes
 from robot_dynamics.control.arm.resting import ArmBrakeParameters
 from robot_dynamics.control.arm.stream import StreamParameters
 from robot_dynamics.control.arm.task_impedance import TaskImpedanceParameters
-from robot_dynamics.control.parameters import LoopParameters
+from robot_dynamics.control.parameters import LoopParameters, estimate_gains
 from robot_dynamics.control.plausibility import PlausibilityBounds, StopLimits
 from robot_dynamics.dynamics.compiled import CompiledDynamics
 from robot_dynamics.errors import ParameterError
@@ -202,8 +202,6 @@ def arm_stops(chain: KinematicChain, parameters: ArmParameters) -> StopLimits:
     return StopLimits(hold, np.where(given > 0.0, given, 2.0 * hold), np.where(prismatic, *FOLLOWING))
 
 
-DAMPED_SHARE = 16.0
-"""Product of kp and kv over the derived gain of the disturbance estimate; from 1 on the loop is unstable."""
 SETTLED = 0.002, 0.02
 """Position errors that the disturbance estimate leaves, and within which a goal has arrived [m], [rad]."""
 
@@ -216,10 +214,8 @@ def settled_errors(chain: KinematicChain) -> Array:
 
 def estimate_arrays(chain: KinematicChain, parameters: ArmParameters) -> dict[str, Array]:
     """Gain of the disturbance estimate (n,) [1/s³], and the errors that it leaves (n,) [rad or m]."""
-    kp, kv = parameters.gains(chain.joint_names)
-    derived = kp * kv / DAMPED_SHARE
-    ki = np.full(chain.dof, max(0.0, parameters.ki)) if parameters.ki else derived
-    return {"ki": ki, "settled": settled_errors(chain)}
+    gains = estimate_gains(parameters.ki, *parameters.gains(chain.joint_names))
+    return {"ki": gains, "settled": settled_errors(chain)}
 
 
 def position_limits(chain: KinematicChain) -> Array:

@@ -64,9 +64,9 @@ class StewartParameters(BrakeParameters, LoopParameters):
     ki: float = parameter(
         0.0,
         "Gain of the disturbance observer, which removes the pose error caused by an unmodelled load;"
-        " kp^1.5/8 is well damped when kv = 2·sqrt(kp); 0: off",
+        " 0: kp·kv/16 of each direction, beyond an error of 2 mm; -1: off",
         unit="1/s³",
-        minimum=0.0,
+        minimum=-1.0,
         maximum=1e9,
     )
     disturbance_limit: float = parameter(

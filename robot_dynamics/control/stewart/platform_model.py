@@ -11,6 +11,7 @@ import numpy as np
 from robot_dynamics.control.core.library import COMMANDS, ffi
 from robot_dynamics.control.core.settings import Settings, loop_settings
 from robot_dynamics.control.core.sources import enumerators
+from robot_dynamics.control.parameters import estimate_gains
 from robot_dynamics.control.plausibility import PlausibilityBounds, StopLimits
 from robot_dynamics.control.stewart.envelope import Pace
 from robot_dynamics.control.stewart.parameters import LAWS, StewartParameters
@@ -36,6 +37,8 @@ CONDITION, NO_POSE, SINGULAR, ILL_CONDITIONED = map(
 )
 FOLLOWING = (0.05, 0.2)
 """Distance from the reference beyond which a stop leaves its path [m, rad]."""
+LEFT = 0.002
+"""Error that the derived disturbance estimate leaves [m]; of the angle, over the characteristic length."""
 BELIEVED = 0.5
 """Share of guessed friction with which the open-loop descent counts: between none and all of it."""
 REPORTED = {"pose": 7, "twist": 6, "rates": 6, "disturbance": 6, "condition": 1}
@@ -96,7 +99,7 @@ def platform_model(
     """
     limits = MachineLimits.of(machine, parameters.watch_margin)
     strokes = [leg.limits.longest - leg.limits.shortest for leg in machine.legs]
-    linear = parameters.disturbance_limit
+    per_length = np.array([1.0, 1.0 / machine.characteristic_length])
     model = ffi().new("rd_platform_model *")
     model.geometry.characteristic_length = machine.characteristic_length
     model.geometry.base = machine.base_points.tolist()
@@ -104,7 +107,6 @@ def platform_model(
     model.stroke = max((stroke for stroke in strokes if np.isfinite(stroke)), default=0.0)
     model.condition_limit = machine.condition_limit
     model.payload_mass = 0.0 if payload is None else payload.mass
-    model.disturbance_gain = parameters.ki
     model.wrench_fade = parameters.wrench_fade_time
     model.turning_friction = any(leg.friction.universal or leg.friction.spherical for leg in machine.legs)
     arrays = {
@@ -114,7 +116,9 @@ def platform_model(
         "gravity": machine.gravity,
         "coulomb": coulomb_friction(machine),
         "viscous": np.array([leg.friction.prismatic for leg in machine.legs]),
-        "disturbance_bounds": np.array([linear, linear / machine.characteristic_length]),
+        "disturbance_gain": estimate_gains(parameters.ki, *parameters.gains()),
+        "disturbance_left": LEFT * (parameters.ki == 0.0) * per_length,
+        "disturbance_bounds": parameters.disturbance_limit * per_length,
         "longest": limits.longest,
         "shortest": limits.shortest,
         "speed": limits.speed,

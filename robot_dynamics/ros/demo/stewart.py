@@ -115,7 +115,10 @@ def run(
         domain = claim_domain()
         controller = stack.enter_context(
             NodeProcess(
-                "robot_dynamics.ros.stewart_platform", domain, {**common, "safe_output": "zero"}, arguments
+                "robot_dynamics.ros.stewart_platform",
+                domain,
+                {**common, "safe_output": "zero", "ki": -1.0},
+                arguments,
             )
         )
         simulator = stack.enter_context(

@@ -139,6 +139,11 @@ void rd_pose_error(const double wanted[7], const double pose[7], double error[6]
 
 /* The disturbance */
 
+static int estimates(const rd_platform_model *model)
+{
+    return model->disturbance_gain[0] > 0.0;
+}
+
 /* Shorten the linear and the angular part to the declared bounds. */
 static void bound_disturbance(const rd_platform_model *model, double disturbance[6])
 {
@@ -156,7 +161,7 @@ void rd_platform_keep_disturbance(rd_core *core)
     const rd_platform_model *model = core->settings->platform;
     double *disturbance = rd_platform_of(core)->disturbance;
     bound_disturbance(model, disturbance);
-    if (model->disturbance_gain == 0.0) {
+    if (!estimates(model)) {
         rd_copy(disturbance, core->zero, 6);
     }
 }
@@ -178,8 +183,8 @@ static double share_of_threshold(const rd_core *core, const double error[6])
     return isfinite(share) ? share : 0.0;
 }
 
-/* Integrate the pose error, except over a gap, after forces that were cut, and where it is so large that a leg may be
- * blocked. */
+/* Integrate the pose error, except over a gap, after forces that were cut, where it is small enough, and where it is so
+ * large that a leg may be blocked. */
 static void estimate_disturbance(rd_core *core, const rd_platform_model *model, const double error[6])
 {
     rd_platform *platform = rd_platform_of(core);
@@ -190,8 +195,12 @@ static void estimate_disturbance(rd_core *core, const rd_platform_model *model, 
         rd_copy(platform->undisturbed, platform->disturbance, 6);
     }
     if (!core->cut && !core->braked && 0.0 < elapsed && elapsed < LONGEST_GAP && share < BLOCKED) {
+        const double soft = fmin(1.0, core->softness[0]);
         for (int i = 0; i < 6; ++i) {
-            platform->disturbance[i] += model->disturbance_gain * elapsed * error[i];
+            const double *e = error + i / 3 * 3;
+            if (sqrt(e[0] * e[0] + e[1] * e[1] + e[2] * e[2]) > model->disturbance_left[i / 3]) {
+                platform->disturbance[i] += soft * soft * soft * model->disturbance_gain[i] * elapsed * error[i];
+            }
         }
         bound_disturbance(model, platform->disturbance);
     }
@@ -268,7 +277,7 @@ void rd_platform_carry_pull(rd_core *core, double before, double now)
     rd_platform_motion(&core->reference, wanted, rate, unused);
     rd_pose_error(wanted, platform->pose, error);
     const double had = pull_share(core, s, before, rate, error), has = pull_share(core, s, now, rate, error);
-    for (int i = 0; i < 6 && s->platform->disturbance_gain > 0.0; ++i) {
+    for (int i = 0; i < 6 && estimates(s->platform); ++i) {
         platform->disturbance[i] += (had * rd_softened_kp(s, i, before) - has * rd_softened_kp(s, i, now)) * error[i];
         platform->undisturbed[i] = platform->disturbance[i];
     }
@@ -295,7 +304,7 @@ static int computed_force(rd_core *core, const rd_settings *s, const rd_motion *
     for (int i = 0; i < 6; ++i) {
         a[i] = a[i] + soft * s->kv[i] * (rate[i] - v[i]) + share * rd_softened_kp(s, i, soft) * error[i];
     }
-    if (model->disturbance_gain > 0.0) {
+    if (estimates(model)) {
         estimate_disturbance(core, model, error);
         for (int i = 0; i < 6; ++i) {
             a[i] += platform->disturbance[i];

@@ -54,7 +54,8 @@ typedef struct rd_platform_model {
     double guessed_viscous[6];    /* [N s/m] */
     int32_t turning_friction;     /* whether base or platform joints have friction */
     double wrench_fade;           /* how long an external wrench takes to count, and to count no more [s] */
-    double disturbance_gain;      /* [1/s^3]; 0: no observer */
+    double disturbance_gain[6];   /* of the coordinates [1/s^3]; 0: no observer */
+    double disturbance_left[2];   /* linear and angular error that it leaves [m, rad] */
     double disturbance_bounds[2]; /* of its linear and angular part [m/s^2, rad/s^2] */
     double longest[6], shortest[6], speed[6];  /* of legs that are watched [m, m/s]; infinite where there is none */
     double base_cosine[6], platform_cosine[6]; /* of the greatest joint angles */
