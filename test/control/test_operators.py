@@ -39,6 +39,7 @@ def test_random_legal_sequences_are_what_an_operator_would_expect(robot):
         "LOAD_THAT_IS_NOT_THERE_IN_MOTION",
         "SMALL_STEPS_IN_A_PROTECTIVE_STOP",
         "PARKED_BESIDE_ITS_STOPS",
+        "PUSHED_INTO_AN_END_STOP",
     ],
 )
 def test_what_the_search_has_found_is_found_no_more(find):

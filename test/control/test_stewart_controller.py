@@ -73,7 +73,7 @@ def test_pose_and_twist_of_the_leg_lengths_are_found(platform):
 
 def test_the_acceleration_is_the_laws(platform):
     """At a pose error, the forces are those of the exact model at Kp times that error."""
-    control = controller(platform, half_period_ahead=False, kp=(100.0,), kv=(20.0,))
+    control = controller(platform, half_period_ahead=False, kp=(100.0,), kv=(20.0,), ki=-1.0)
     control.update(0.0, lengths_at(platform), np.zeros(6))
     shift, turn = np.array([0.003, -0.002, 0.001]), np.array([0.004, 0.002, -0.003])
     rotation = rotation_from_vector(turn) @ platform.machine.home_rotation
@@ -182,7 +182,7 @@ def test_a_platform_that_rests_on_its_stops_can_be_moved_away_but_not_further(pl
 def test_the_forces_go_over_to_other_gains_another_law_and_another_model_without_a_step(platform):
     """At a standing pose error every force of a cross-fade is known: it lies on a straight line."""
     period, cycles = 0.002, 50
-    control = controller(platform, half_period_ahead=False, model_change_time=cycles * period)
+    control = controller(platform, half_period_ahead=False, model_change_time=cycles * period, ki=-1.0)
     control.update(0.0, lengths_at(platform), np.zeros(6))
     away = lengths_at(platform, (0.002, -0.001, 0.001))
     time = 0.0

@@ -72,7 +72,7 @@ def expected_force(platform, place, rotation, twist, acceleration, wrench):
     ],
 )
 def test_computed_force_is_that_of_the_middle_of_the_period(platform, parameters, half, wrench):
-    control, command, (place, rotation, twist) = tracking(platform, wrench, **parameters)
+    control, command, (place, rotation, twist) = tracking(platform, wrench, ki=-1.0, **parameters)
     now, ahead = control.reference(0.5), control.reference(0.5 + half)
     # To first order in the small deviation, which is what tells one error of orientation from another.
     error = np.concatenate([now.position - place, -np.array([0.003, -0.002, 0.004])])

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import yaml
 from closed_loop import READY, ArmLoop, PlatformLoop
+from motion_base import platform_mappings
 
 from robot_dynamics.control.arm.actuators import ActuatedArm, ActuatorParameters
 from robot_dynamics.control.core.library import ffi, load_core
@@ -189,6 +190,22 @@ def test_the_effort_that_holds_is_compared_with_the_weight(robot, real, gravity,
     assert "beside its model's weight" in loop.line
     for cause in ("gravity", "payload", "mass"):
         assert cause in loop.line
+
+
+@pytest.mark.parametrize(
+    ("name", "period", "moved"),
+    [("platform_2_kg", 0.001, 0.01), ("platform_2_kg", 0.008, 0.025), ("platform_25_kg", 0.002, 0.04)],
+)
+def test_a_platform_of_four_times_its_mass_is_stopped_above_its_stops(name, period, moved):
+    """Its legs carry twelve times its weight; it fell onto its stops, 31 mm at 1.13 of its speed limit."""
+    loop = PlatformLoop(platform_mappings()[name], world={"mass_scale": 4.0}, period=period)
+    loop.braked_by_controller = True
+    loop.run(2.0)
+    assert loop.trip.rule == "start_speed" and loop.share < 1.0
+    assert np.abs(loop.positions - loop.positions[0]).max() < moved
+    assert np.abs(loop.velocities[-1]).max() < 0.001
+    # What its feedback is raised to makes nothing swing.
+    assert (loop.positions[:, 0] - loop.positions[0, 0]).max() < 1e-3
 
 
 def test_overspeed_that_positions_confirm_is_braked():

@@ -268,3 +268,27 @@ teardown()
 """,
 )
 """The park pose lies 0.05 mm above the stops: without a load that was declared it touched them at 1 mm/s."""
+
+PUSHED_INTO_AN_END_STOP = (
+    "puma",
+    """
+begin(wrong="nothing", scale=1.0, size=0.182, place=[0.0, 0.664, 1.0, -0.802, 0.0, -0.667, 0.546],
+    towards=2.969)
+softness(damping=-1.0, stiffness=1.0)
+tip_softness(axes="root", damping=-1.0, decoupled=False, posture=31.6, projector="dynamic", stiffness=1.0)
+push(duration=0.036, force=[0.0, 0.501, 0.0])
+go_on(how="unpark")
+gains(damping=0.513, ki=-1.0, kp=50.0)
+go_on(how="reset_fault")
+poses(count=14, reach=0.046, turn=[0.333, -0.3, 0.0], way=[0.0, 0.308, -0.183])
+push(duration=0.142, force=[-0.526, 0.0, 0.0])
+lose(age=0.025, duration=0.464)
+gains(damping=3.906, ki=0.0, kp=10.388)
+push(duration=0.023, force=[0.94, 0.389, -0.5])
+mode(mode="cartesian_impedance")
+mode(mode="computed_torque")
+lose(age=0.026, duration=0.142)
+teardown()
+""",
+)
+"""What an end stop had borne was carried as a load: two joints crept away at 0.12 of their limits."""
