@@ -131,7 +131,6 @@ const double *rd_follower_deactivate(rd_follower *follower)
         rd_core_safe_command(core, 0.0);
         rd_copy(follower->effort, core->effort, core->n);
     }
-    rd_loop_init(&follower->loop, steady_clock, keep_effort, follower, 0);
     return follower->effort;
 }
 
