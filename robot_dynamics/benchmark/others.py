@@ -62,8 +62,8 @@ def pinocchio_statements(chain: KinematicChain, q: Array, qd: Array, qdd: Array)
     }
 
 
-def mujoco_statement(chain: KinematicChain, q: Array, qd: Array, qdd: Array) -> TimedStatement:
-    """MuJoCo's inverse dynamics from Python; the result is in data.qfrc_inverse."""
+def mujoco_model(chain: KinematicChain) -> Any:
+    """MuJoCo's model of an arm whose joint axes are the z axes."""
     import mujoco
 
     spec = mujoco.MjSpec()
@@ -81,7 +81,14 @@ def mujoco_statement(chain: KinematicChain, q: Array, qd: Array, qdd: Array) -> 
         kinds = mujoco.mjtJoint
         kind = kinds.mjJNT_HINGE if joint.kind is JointKind.REVOLUTE else kinds.mjJNT_SLIDE
         parent.add_joint(name=joint.name, type=kind, axis=[0.0, 0.0, 1.0])
-    model = spec.compile()
+    return spec.compile()
+
+
+def mujoco_statement(chain: KinematicChain, q: Array, qd: Array, qdd: Array) -> TimedStatement:
+    """MuJoCo's inverse dynamics from Python; the result is in data.qfrc_inverse."""
+    import mujoco
+
+    model = mujoco_model(chain)
     data = mujoco.MjData(model)
     data.qpos, data.qvel, data.qacc = q, qd, qdd
     names = {"mj_inverse": mujoco.mj_inverse, "model": model, "data": data}

@@ -46,6 +46,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="time N rounds of retiming instead, of one path of seven joints with 1000 intervals, beside"
         " toppra and copp-py where they are installed",
     )
+    parser.add_argument(
+        "--arrays",
+        type=Path,
+        nargs="+",
+        metavar="FILE.urdf",
+        help="time inverse dynamics, forward dynamics and mass matrix of whole robots under JAX instead, in"
+        " batches and float64, beside PyTorch, frax and MJX where they are installed",
+    )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the numbers")
     parser.add_argument("--plot", type=Path, metavar="FILE.png", help="draw time over the number of joints")
 
@@ -57,15 +65,14 @@ def run(arguments: argparse.Namespace) -> int:
         return _cycles(arguments.cycles)
     if arguments.retime is not None:
         return _retime(arguments.retime)
+    if arguments.arrays is not None:
+        return _arrays(arguments.arrays, arguments.rounds)
     if arguments.plot:
         need("--plot", "matplotlib")
     from robot_dynamics.benchmark.report import plot, table
     from robot_dynamics.benchmark.run import run_benchmark
 
-    def progress(message: str) -> None:
-        print(message, file=sys.stderr, flush=True)
-
-    results = run_benchmark(arguments.joints, arguments.rounds, not arguments.no_cpp, progress)
+    results = run_benchmark(arguments.joints, arguments.rounds, not arguments.no_cpp, _progress)
     print(table(results))
     if arguments.json:
         with open_output(arguments.json) as stream:
@@ -89,6 +96,20 @@ def _check(arguments: argparse.Namespace) -> None:
         least = 8 if name == "cycles" else 1
         if value is not None and not least <= value <= MOST_ROUNDS:
             raise ParameterError(f"--{name} {value}: must be at least {least} and at most {MOST_ROUNDS}")
+
+
+def _progress(message: str) -> None:
+    print(message, file=sys.stderr, flush=True)
+
+
+def _arrays(files: list[Path], rounds: int) -> int:
+    need("--arrays", "jax")
+    from robot_dynamics.benchmark.arrays import compare, table
+
+    for file in files:
+        chain, results = compare(file, rounds, _progress)
+        print(f"{chain.name}, {chain.dof} joints\n\n{table(results)}\n", flush=True)
+    return 0
 
 
 def _cycles(count: int) -> int:

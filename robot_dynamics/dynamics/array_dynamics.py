@@ -25,6 +25,9 @@ from robot_dynamics.model.chain import KinematicChain
 _LOG = logging.getLogger(__name__)
 MODULES = {"jax": "jax.numpy", "torch": "torch", "numpy": "numpy"}
 """Backends of arrays, and the modules that are their namespaces."""
+CPU_OPTIONS = {"xla_disable_hlo_passes": "fusion"}
+"""Options of ``jax.jit`` on a CPU. XLA's fusion evaluates a common term again for every result that needs it,
+so a long straight line takes several times as long with it."""
 
 
 class ArrayDynamics:
@@ -34,7 +37,8 @@ class ArrayDynamics:
     of the library, or what the library makes arrays of, with any leading axes, which are broadcast against
     each other. Results have the type and the device of the arguments, and the precision of the library: JAX
     computes in float32 until ``jax_enable_x64`` is set. Values are not checked: a NaN goes through. With JAX
-    the functions are compiled by ``jax.jit`` at their first call for a shape.
+    the functions are compiled by ``jax.jit`` at their first call for a shape. On a CPU they are compiled with
+    :data:`CPU_OPTIONS`; within a function that you compile, and under ``jax.grad``, your own options hold.
 
     By name every method takes the quantity's options (such as ``frame``), ``wrench`` where it has one, and
     where it depends on them ``gravity`` (3,), ``payload`` (10,) and ``friction`` (2n: damping, then Coulomb
@@ -114,9 +118,11 @@ class ArrayDynamics:
         module: dict[str, Any] = {}
         exec(array_module([(program, shapes)], ()), module)
         function, namespace = module[program.name], self._namespace
-        if self.backend != "jax":
-            return lambda *arrays: function(namespace, *arrays)
-        return importlib.import_module("jax").jit(lambda *arrays: function(namespace, *arrays))  # type: ignore[no-any-return]
+
+        def evaluate(*arrays: Any) -> Any:
+            return function(namespace, *arrays)
+
+        return _compiled_by_jax(evaluate) if self.backend == "jax" else evaluate
 
     def _array(self, value: Any) -> Any:
         """An array of the library; numbers of Python and NumPy become float64 where the library has it."""
@@ -124,6 +130,24 @@ class ArrayDynamics:
             torch = self._namespace
             return value if torch.is_tensor(value) else torch.as_tensor(np.asarray(value, dtype=float))
         return self._namespace.asarray(value) if self.backend == "jax" else np.asarray(value, dtype=float)
+
+
+def _compiled_by_jax(evaluate: Callable[..., Any]) -> Callable[..., Any]:
+    """The function under ``jax.jit``, on a CPU with :data:`CPU_OPTIONS` where JAX lets it choose them."""
+    jax = importlib.import_module("jax")
+    plain = jax.jit(evaluate)
+    if jax.default_backend() != "cpu":
+        return plain  # type: ignore[no-any-return]
+    chosen = jax.jit(evaluate, compiler_options=CPU_OPTIONS)
+
+    def call(*arrays: Any) -> Any:
+        # Within another transformation its options hold, and JAX refuses others.
+        if any(isinstance(array, jax.core.Tracer) for array in arrays):
+            return plain(*arrays)
+        with jax.ensure_compile_time_eval():
+            return chosen(*arrays)
+
+    return call
 
 
 def _namespace(backend: str) -> Any:

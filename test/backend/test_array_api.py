@@ -11,6 +11,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from random_arms import PinocchioArm, random_chain
 
 from robot_dynamics.cli.main import main
 from robot_dynamics.dynamics.compiled import compile_dynamics
@@ -114,6 +115,29 @@ def test_the_library_gives_the_same_functions_on_an_array_library(backend):
     np.testing.assert_allclose(rubbed, plain + 1.5 * fast + 0.8 * np.sign(fast), atol=1e-12)
     with pytest.raises(ParameterError, match="takes q, qd, qdd; 1 of them are given"):
         arm.inverse_dynamics(one[0])
+
+
+def test_jax_gives_pinocchios_efforts_alone_and_within_what_a_user_transforms():
+    """A CPU has options of its own, which JAX refuses within another transformation."""
+    jax = pytest.importorskip("jax", reason="jax is not installed")
+    jax.config.update("jax_enable_x64", True)
+    chain = random_chain(np.random.default_rng(3), 4)
+    right, arm = PinocchioArm(chain), compile_dynamics(chain, backend="jax", friction=False)
+    states = np.random.default_rng(4).uniform(-1.0, 1.0, (3, 5, chain.dof))
+    q, qd, qdd = states
+    efforts = np.array([right.inverse_dynamics(*state) for state in states.swapaxes(0, 1)])
+    close = {"rtol": 0.0, "atol": 1e-12 * np.abs(efforts).max()}
+    np.testing.assert_allclose(arm.inverse_dynamics(q, qd, qdd), efforts, **close)
+    np.testing.assert_allclose(jax.jit(arm.inverse_dynamics)(q, qd, qdd), efforts, **close)
+    np.testing.assert_allclose(jax.vmap(arm.inverse_dynamics)(q, qd, qdd), efforts, **close)
+    # Constants within a function that is compiled.
+    doubled = jax.jit(lambda factor: factor * arm.inverse_dynamics(q, qd, qdd))(2.0)
+    np.testing.assert_allclose(doubled, 2.0 * efforts, rtol=0.0, atol=2.0 * close["atol"])
+    slopes = jax.jacobian(lambda x: arm.inverse_dynamics(q[0], qd[0], x))(qdd[0])
+    mass = arm.mass_matrix(q[0])
+    np.testing.assert_allclose(slopes, mass, rtol=0.0, atol=1e-12 * np.abs(mass).max())
+    found = arm.forward_dynamics(q, qd, efforts)
+    np.testing.assert_allclose(found, qdd, rtol=0.0, atol=1e-9)
 
 
 def test_a_library_that_is_missing_is_refused_with_the_command(monkeypatch):

@@ -11,6 +11,7 @@ from robot_dynamics.benchmark import run
 from robot_dynamics.benchmark.arms import along_z, random_arm
 from robot_dynamics.benchmark.timing import TimedStatement, median_times
 from robot_dynamics.cli.main import main
+from robot_dynamics.resources import resource
 
 
 def test_arms_along_z_are_the_same_arms():
@@ -83,3 +84,16 @@ def test_retiming_is_compared_with_what_is_installed(capsys):
     lines = capsys.readouterr().out.splitlines()
     assert [line for line in lines if line.startswith("robot_dynamics ")]
     assert all("ms" in line or "not here" in line for line in lines[2:])
+
+
+def test_array_libraries_are_compared(capsys, monkeypatch):
+    """What is installed beside JAX takes part; the rest is named. Nobody may compute something else."""
+    jax = pytest.importorskip("jax", reason="jax is not installed")
+    from robot_dynamics.benchmark import arrays
+
+    monkeypatch.setattr(arrays, "BATCHES", (1, 3))
+    monkeypatch.setattr(arrays, "NAMES", ("mass_matrix",))
+    assert main(["benchmark", "--rounds", "1", "--arrays", str(resource("urdf/scara.urdf"))]) == 0
+    output = capsys.readouterr()
+    assert "| mass matrix | 3 | " in output.out and arrays.OURS in output.out
+    assert "computes another" not in output.err and jax.config.jax_enable_x64
