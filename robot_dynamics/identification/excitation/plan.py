@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -281,18 +282,28 @@ def _centre(problem: _Problem, draw: np.random.Generator) -> Array:
     middle = 0.5 * (b.lower + b.upper)
     tries = [middle, *draw.uniform(b.lower, b.upper, (_TRIES, len(middle)))]
     tries.sort(key=lambda q: float(np.max(np.abs(q - middle) / (b.upper - b.lower))))
-    heaviest = 0.0
+    near: Counter[str] = Counter()
     for q in tries:
         states = np.zeros((3, 1, len(middle)))
         states[0, 0] = q
-        share = problem.worst(states)
-        heaviest = max(heaviest, share)
-        if share > 0.95:
+        if problem.worst(states) > 0.95:
             continue
         wanted = 1.1 * b.clearance
-        if problem.clearance is None or problem.clearance.least(states[0], wanted)[0] >= wanted:
+        if problem.clearance is None:
             return np.asarray(q)
+        distance, pair = problem.clearance.least(states[0], wanted)
+        if distance >= wanted:
+            return np.asarray(q)
+        near[pair] += 1
+    if not near:
+        raise TrajectoryError(
+            f"none of {_TRIES} places inside the joints' ranges leaves the joints the effort to carry the"
+            " arm; give other ranges with --range"
+        )
+    (pair, count), among = near.most_common(1)[0], near.total()
     raise TrajectoryError(
         f"none of {_TRIES} places inside the joints' ranges keeps {b.clearance:g} m between the shapes and"
-        " leaves the joints the effort to carry the arm; give other ranges with --range"
+        f" leaves the joints the effort to carry the arm: {among} leave the effort, and in {count} of them"
+        f" {pair} are nearest. Pairs that may touch are disabled by --srdf FILE; give other ranges with"
+        " --range"
     )
