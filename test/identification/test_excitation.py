@@ -235,15 +235,6 @@ def test_the_way_to_the_motion_is_clear_or_there_is_none(puma):
         approach(puma.joint_names, upright, buried, bounds, clearance)
 
 
-@pytest.mark.long
-def test_where_no_place_is_clear_the_nearest_links_are_named(tmp_path, capsys):
-    pytest.importorskip("mujoco", reason="mujoco is not installed")
-    urdf = str(resource("urdf/puma560.urdf"))
-    assert main(["excite", urdf, "--floor", "3", "-o", str(tmp_path / "motion.yaml")]) == 2
-    told = capsys.readouterr().err
-    assert re.search(r"of them \w+ and the floor are nearest\. .* --srdf FILE", told) is not None
-
-
 @pytest.mark.parametrize(
     ("ranges", "share", "message"),
     [
