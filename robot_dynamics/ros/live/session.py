@@ -125,7 +125,12 @@ def show(exhibit: Exhibit, options: SessionOptions, say: Say, progress: Progress
             if browser:
                 wait_for(nodes, lambda: VISITOR in page.output, VISITOR_TIME)
             with Observer(domain, nodes) as observer:
+                # The tour waits for simulated time, also where the machine rests.
+                if paced:
+                    observer.set_parameters("pacemaker", {pacemaker.SLOWER_AT_REST: False})
                 verdict = exhibit.tour(observer, progress)
+                if paced and not options.leave:
+                    observer.set_parameters("pacemaker", {pacemaker.SLOWER_AT_REST: True})
         if not options.leave:
             if verdict is not None:
                 largest = max(verdict.worst_tracking_error.values())
