@@ -183,6 +183,20 @@ def test_a_platform_bears_a_load_that_nobody_declared_by_default(name, scale):
     assert np.abs(loop.velocities[-250:]).max() < 1e-5  # dry friction makes nothing hunt
 
 
+@pytest.mark.parametrize(("name", "mass"), [("platform_2_kg", 0.6), ("platform_25_kg", 7.5)])
+def test_a_load_that_the_estimate_bears_and_that_is_declared_then_does_not_count_twice(name, mass):
+    """It would rise by 7 mm until the estimate is gone."""
+    loop = PlatformLoop(platform_mappings()[name], world={"mass_scale": 1.3})
+    loop.run(3.0)
+    borne, began = loop.control.pose.disturbance[2], loop.cycle
+    loop.control.change_payload(RigidBody(mass, np.zeros(3), np.zeros((3, 3))))
+    loop.run(1.5)
+    assert loop.control.pose.disturbance[2] < 0.25 * borne
+    assert np.abs(loop.positions[began:] - loop.positions[began]).max() < 0.001
+    steps = np.abs(np.diff(loop.efforts[began - 1 :], axis=0))
+    assert steps.max() < 2e-4 * loop.efforts[began].max()
+
+
 def test_the_estimated_disturbance_is_the_integral_of_the_error_within_its_bounds(base):
     """Closed form: ki times error times time, up to the declared magnitude; not over gaps, nor twice."""
     parameters = StewartParameters(

@@ -292,3 +292,25 @@ teardown()
 """,
 )
 """What an end stop had borne was carried as a load: two joints crept away at 0.12 of their limits."""
+
+DRIVEN_DOWN_BY_ITS_ESTIMATE = (
+    "platform_2_kg",
+    """
+begin(wrong="nothing", size=0.216, towards=3.085)
+payload(declared=True, mass=0.1, place=[0.0, 0.307, -0.44])
+command(how="hold")
+gains(damping=1.0, kp=79.416)
+trajectory(places=[[0.952, 0.1, -0.56, 1.0, 0.0, -0.323]], reach=0.019, then=0.616, times=[0.346, 1.0,
+    1.649])
+payload(declared=False, mass=0.001, place=[-0.0, 0.517, -0.292])
+command(how="unpark")
+gains(damping=0.791, kp=13675.741)
+command(how="unpark")
+command(how="reset_fault")
+gains(damping=1.0, kp=70.084)
+trajectory(places=[[0.7, 0.0, -0.855, -0.321, -0.333, -0.406], [0.842, -0.538, -0.602, 0.0, 0.034, -0.392],
+    [0.745, 0.347, -0.985, -0.924, 0.151, 0.675]], reach=0.058, then=0.861, times=[1.671, 1.585, 0.859])
+teardown()
+""",
+)
+"""The estimate that had borne a load which was not there pressed the platform onto its stops."""

@@ -46,8 +46,8 @@ struct rd_machine {
     /* Rates (n) of those distances of the joints. */
     void (*stray_rate)(const struct rd_core *core, double *joints);
     void (*change_law)(struct rd_core *core); /* other gains or another mode are in core->settings */
-    /* Another law or model is in core->settings, in place of those `before`: what is carried stays carried. */
-    void (*keep_load)(struct rd_core *core, const struct rd_settings *before);
+    /* Another law or model is in core->settings than `before`: what is carried stays carried. Whether the estimate changed. */
+    int (*keep_load)(struct rd_core *core, const struct rd_settings *before);
     /* Carry what was carried before the error grew. */
     void (*restore_load)(struct rd_core *core);
     /* The load that the observer shows beside the model, times a factor, is carried from now on; NULL: it cannot be. */

@@ -424,28 +424,27 @@ static int carries(const rd_settings *s, int j, double estimate)
 /* The estimate after a change of law or model. What a new model carries of it is taken from it, so that a load that has
  * been estimated and is declared then does not count twice; a load that is declared first is none of its business. After a
  * law without position feedback it carries what the present effort holds at rest beside the model. */
-static void keep_load(rd_core *core, const rd_settings *before)
+static int keep_load(rd_core *core, const rd_settings *before)
 {
     const rd_settings *s = core->settings;
     const int fed_back = !(before->machine->without_feedback >> before->mode & 1U);
     double *carried = core->before, *found = core->scratch[3], *z = core->disturbance;
-    int kept = rd_controls(core->phase) && core->knows_effort && !core->braked && (fed_back || !core->cut);
+    int kept = rd_controls(core->phase) && core->knows_effort && !core->braked && (fed_back || !core->cut), changed = 0;
     for (int j = 0; j < core->n; ++j) {
         kept &= fed_back || (fabs(core->state.velocity[j]) < AT_REST && !core->fades);
     }
-    if (kept && fed_back) {
-        kept = inverse_dynamics(core->n, before, core->state.position, core->zero, z, core->zero, carried);
-    } else if (kept) {
-        rd_copy(carried, core->last_effort, core->n);
-    }
+    rd_copy(carried, core->last_effort, core->n);
+    kept = kept && (!fed_back || inverse_dynamics(core->n, before, core->state.position, core->zero, z, core->zero, carried));
     kept = kept && rd_acceleration(core, s, core->state.position, core->zero, core->zero, carried, found);
     for (int j = 0; j < core->n; ++j) {
         const double most = fmax(s->kp[j] * doubted(s, j), fed_back ? fabs(z[j]) : 0.0);
         const double least = fed_back ? fmax(-most, fmin(0.0, z[j])) : -most;
         const double greatest = fed_back ? fmin(most, fmax(0.0, z[j])) : most;
-        z[j] = kept && carries(s, j, found[j]) ? fmin(fmax(found[j], least), greatest) : 0.0;
+        const double now = kept && carries(s, j, found[j]) ? fmin(fmax(found[j], least), greatest) : 0.0;
+        changed |= now != z[j];
+        core->undisturbed[j] = z[j] = now;
     }
-    rd_copy(core->undisturbed, z, core->n);
+    return changed;
 }
 
 /* A load that the observer shows, without what may be declared friction that is not there: it looks like a load along the

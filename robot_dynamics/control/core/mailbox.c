@@ -305,8 +305,12 @@ void rd_core_take_settings(rd_core *core)
         core->armed = 0;
         core->guides = core->trip.latched && ends && !rd_rule_doubts(core->trip.rule);
     }
-    if (offered->machine->keep_load && (offered->law != before->law || offered->model != before->model)) {
-        offered->machine->keep_load(core, before);
+    const int kept = offered->machine->keep_load && (offered->law != before->law || offered->model != before->model)
+        && offered->machine->keep_load(core, before);
+    if (kept && core->replaced == before && rd_controls(core->phase) && core->knows_effort) {
+        core->replaced = NULL; /* the law before would answer with the estimate of now */
+        rd_copy(core->departing, core->last_effort, core->n);
+        core->departs = find_departure(core) ? 2 : 1;
     }
     if (offered->law != before->law) {
         if (feeds_back_otherwise(offered, before, core->n)) {

@@ -8,12 +8,15 @@
  * the desired orientation, base frame. The estimated disturbance z follows z' = ki (x_d - x), so the error obeys
  * e''' + kv e'' + kp e' + ki e = 0: stable for ki < kp kv, with real roots up to 4/27 kp^1.5 when kv = 2 sqrt(kp). */
 #include "platform.h"
+#include "cholesky.h"
 
 #include <math.h>
 
 static const double LONGEST_GAP = 0.05; /* between two states; over a longer one nothing is integrated [s] */
 /* Shares of the pose error that trips: beyond the one nothing is integrated, and within the other the estimate is good. */
 static const double BLOCKED = 0.5, SMALL = 0.25;
+/* Time constant of an estimate that drives the platform away from its reference [s]: what it bore is gone. */
+static const double FADE = 0.1;
 
 static void cross(const double a[3], const double b[3], double out[3])
 {
@@ -194,6 +197,12 @@ static void estimate_disturbance(rd_core *core, const rd_platform_model *model, 
     if (share <= SMALL) {
         rd_copy(platform->undisturbed, platform->disturbance, 6);
     }
+    for (int i = 0; i < 6 && share > SMALL && elapsed > 0.0; ++i) {
+        double *z = &platform->disturbance[i];
+        if (*z * error[i] < 0.0 && *z * platform->twist[i] > 0.0) {
+            platform->undisturbed[i] = *z *= exp(-elapsed / FADE);
+        }
+    }
     if (!core->cut && !core->braked && 0.0 < elapsed && elapsed < LONGEST_GAP && share < BLOCKED) {
         const double soft = fmin(1.0, core->softness[0]);
         for (int i = 0; i < 6; ++i) {
@@ -204,6 +213,54 @@ static void estimate_disturbance(rd_core *core, const rd_platform_model *model, 
         }
         bound_disturbance(model, platform->disturbance);
     }
+}
+
+/* The wrench (6) of the forces under an acceleration at rest; whether the model has them. */
+static int wrench_at_rest(const rd_core *core, const rd_settings *s, const double acceleration[6], double wrench[6])
+{
+    const rd_platform *platform = rd_platform_of(core);
+    double forces[6];
+    if (!rd_platform_forces(core, s, platform->pose, RD_AT_REST, acceleration, forces)) {
+        return 0;
+    }
+    for (int i = 0; i < 6; ++i) {
+        wrench[i] = 0.0;
+        for (int leg = 0; leg < 6; ++leg) {
+            wrench[i] += platform->jacobian[6 * leg + i] * forces[leg];
+        }
+    }
+    return 1;
+}
+
+/* What a new model carries of the estimate is taken from it; see keep_load() of law.c. */
+int rd_platform_keep_load(rd_core *core, const rd_settings *before)
+{
+    const rd_settings *s = core->settings;
+    rd_platform *platform = rd_platform_of(core);
+    double *z = platform->disturbance;
+    double carried[6], rest[6], inertia[36];
+    if (s->model == before->model) {
+        return 0;
+    }
+    int kept = rd_controls(core->phase) && !core->braked && wrench_at_rest(core, before, z, carried)
+        && wrench_at_rest(core, s, RD_AT_REST, rest);
+    for (int i = 0; kept && i < 6; ++i) {
+        double unit[6] = {0.0};
+        unit[i] = 1.0;
+        kept = wrench_at_rest(core, s, unit, inertia + 6 * i);
+        for (int j = 0; j < 6; ++j) {
+            inertia[6 * i + j] -= rest[j];
+        }
+        carried[i] -= rest[i];
+    }
+    kept = kept && solve_positive(inertia, 6, carried);
+    int changed = 0;
+    for (int i = 0; i < 6; ++i) {
+        const double now = kept ? fmin(fmax(carried[i], fmin(0.0, z[i])), fmax(0.0, z[i])) : 0.0;
+        changed |= now != z[i];
+        platform->undisturbed[i] = z[i] = now;
+    }
+    return changed;
 }
 
 /* The laws */

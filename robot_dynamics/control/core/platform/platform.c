@@ -107,7 +107,7 @@ static const rd_machine PLATFORM = {
     .stray = rd_platform_stray,
     .stray_rate = rd_platform_stray_rate,
     .settle = rd_platform_settle,
-    .change_law = rd_platform_keep_disturbance,
+    .change_law = rd_platform_keep_disturbance, .keep_load = rd_platform_keep_load,
     .restore_load = rd_platform_restore_disturbance, .carry_pull = rd_platform_carry_pull,
     .report = report_pose,
     .joints_of = rd_platform_joints_of,

@@ -169,6 +169,7 @@ void rd_platform_stray_rate(const rd_core *core, double *legs);
 int rd_platform_load(const rd_core *core, const rd_settings *settings, double *effort);
 /* Keep the estimated disturbance within the bounds of other gains; zero where there is no observer. */
 void rd_platform_keep_disturbance(rd_core *core);
+int rd_platform_keep_load(rd_core *core, const rd_settings *before);
 /* Carry what was estimated before the error grew. */
 void rd_platform_restore_disturbance(rd_core *core);
 void rd_platform_carry_pull(rd_core *core, double before, double now);
