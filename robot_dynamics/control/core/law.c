@@ -118,7 +118,7 @@ static double doubted(const rd_settings *s, int j)
  * faster a joint goes away whose speed grows: one that only swings past its place gets slower. */
 void rd_drop_driving_load(rd_core *core, double elapsed, const double *least)
 {
-    const double *limits = core->settings->position_limits;
+    const double *limits = elapsed < ESTIMATE_GAP ? core->settings->position_limits : NULL; /* over a gap nothing is known */
     for (int j = 0; elapsed > 0.0 && j < core->n; ++j) {
         const double place = core->state.position[j], error = core->reference.position[j] - place;
         double *z = &core->disturbance[j];
