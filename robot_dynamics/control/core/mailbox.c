@@ -307,11 +307,7 @@ void rd_core_take_settings(rd_core *core)
     }
     const int kept = offered->machine->keep_load && (offered->law != before->law || offered->model != before->model)
         && offered->machine->keep_load(core, before);
-    if (kept && core->replaced == before && rd_controls(core->phase) && core->knows_effort) {
-        core->replaced = NULL; /* the law before would answer with the estimate of now */
-        rd_copy(core->departing, core->last_effort, core->n);
-        core->departs = find_departure(core) ? 2 : 1;
-    }
+    const int outdated = kept && core->replaced == before; /* that law would answer with the estimate of now */
     if (offered->law != before->law) {
         if (feeds_back_otherwise(offered, before, core->n)) {
             rd_end_stiffness(core, before);
@@ -319,9 +315,10 @@ void rd_core_take_settings(rd_core *core)
         if (offered->machine->change_law) {
             offered->machine->change_law(core);
         }
-        if (rd_controls(core->phase) && core->knows_effort) {
-            rd_copy(core->departing, core->last_effort, core->n);
-            core->departs = offered->mode == before->mode && find_departure(core) ? 2 : 1;
-        }
+    }
+    if ((outdated || offered->law != before->law) && rd_controls(core->phase) && core->knows_effort) {
+        core->replaced = outdated ? NULL : core->replaced;
+        rd_copy(core->departing, core->last_effort, core->n);
+        core->departs = offered->mode == before->mode && find_departure(core) ? 2 : 1;
     }
 }
