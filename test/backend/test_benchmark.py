@@ -87,7 +87,7 @@ def test_retiming_is_compared_with_what_is_installed(capsys):
 
 
 def test_array_libraries_are_compared(capsys, monkeypatch):
-    """What is installed beside JAX takes part; the rest is named. Nobody may compute something else."""
+    """Libraries beside JAX take part where they are installed; others are named. All compute the same."""
     jax = pytest.importorskip("jax", reason="jax is not installed")
     from robot_dynamics.benchmark import arrays
 

@@ -221,7 +221,7 @@ payload(declared=True, mass=0.527, place=[0.843, 0.806, -0.0])
 teardown()
 """,
 )
-"""A load of twice the platform, declared in motion and not there: 1.45 of a leg's speed limit, now 1.30."""
+"""A load of twice the platform, declared in motion and not there: 1.45 of a leg's speed limit, now 0.80."""
 
 SMALL_STEPS_IN_A_PROTECTIVE_STOP = (
     "panda",
@@ -291,7 +291,7 @@ lose(age=0.026, duration=0.142)
 teardown()
 """,
 )
-"""What an end stop had borne was carried as a load: two joints crept away at 0.12 of their limits."""
+"""The force of an end stop was carried as a load: two joints crept away at 0.12 of their limits."""
 
 DRIVEN_DOWN_BY_ITS_ESTIMATE = (
     "platform_2_kg",
