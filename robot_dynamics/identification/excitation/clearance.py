@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -190,10 +190,11 @@ class Clearance:
         Distances of neighbours are divided by their share, so that all are to be compared with the clearance.
         """
         best, names = farthest, ""
-        for poses in link_poses(self._chain, q):
+        for poses, apart in zip(*self._apart(q), strict=True):
             self._set(poses)
-            for one, other, share in self._considered():
-                if self._apart(one, other) < share * best:
+            for pair in np.flatnonzero(apart < best):
+                one, other, share = self._pair(int(pair))
+                if apart[pair] < best:
                     distance = self._distance(one, other, share * best)[0] / share
                     if distance < best * (1.0 - _ROUNDING):
                         best, names = distance, f"{one.name} and {other.name}"
@@ -202,20 +203,39 @@ class Clearance:
     def near(self, q: Array, margin: float) -> list[tuple[int, float, Array]]:
         """Pairs nearer than ``margin`` [m] at positions (N, n): sample, distance of `least`, slopes (n,)."""
         found = []
-        for sample, poses in enumerate(link_poses(self._chain, q)):
+        for sample, (poses, apart) in enumerate(zip(*self._apart(q), strict=True)):
             self._set(poses)
-            for one, other, share in self._considered():
-                if self._apart(one, other) >= share * margin:
-                    continue
+            for pair in np.flatnonzero(apart < margin):
+                one, other, share = self._pair(int(pair))
                 distance, points = self._distance(one, other, share * margin)
                 if distance < share * margin * (1.0 - _ROUNDING):
                     slopes = self._slope(poses, one, other, distance, points)
                     found.append((sample, distance / share, slopes / share))
         return found
 
-    def _considered(self) -> Iterator[tuple[_Shape, _Shape, float]]:
-        for (a, b), share in zip(self.pairs.pairs, self.pairs.shares, strict=True):
-            yield self._shapes[a], self._shapes[b], share
+    def _pair(self, index: int) -> tuple[_Shape, _Shape, float]:
+        one, other = self.pairs.pairs[index]
+        return self._shapes[one], self._shapes[other], self.pairs.shares[index]
+
+    def _apart(self, q: Array) -> tuple[Array, Array]:
+        """Poses of the links (N, k, 4, 4), and less than each pair's distance of `least` (N, pairs).
+
+        It is the distance of the balls about the shapes.
+        """
+        poses = link_poses(self._chain, q)
+        centres = np.zeros((len(self._shapes), len(q), 3))
+        for centre, shape in zip(centres, self._shapes, strict=True):
+            here = np.eye(4)[None] if shape.body == GROUND else poses[:, shape.body]
+            centre[:] = (here @ shape.place)[:, :3, 3]
+        radii = np.array([shape.radius for shape in self._shapes])
+        one, other = np.array(self.pairs.pairs, int).reshape(-1, 2).T
+        apart = np.linalg.norm(centres[one] - centres[other], axis=2).T - radii[one] - radii[other]
+        for pair in np.flatnonzero(np.isinf(radii[one] + radii[other])):
+            ball, floor = (
+                (one[pair], other[pair]) if np.isinf(radii[other[pair]]) else (other[pair], one[pair])
+            )
+            apart[:, pair] = centres[ball, :, 2] - radii[ball] - (self._shapes[floor].place[2, 3] + 1.0)
+        return poses, apart / np.array(self.pairs.shares)
 
     def _slope(self, poses: Array, one: _Shape, other: _Shape, distance: float, points: Array) -> Array:
         way = points[3:] - points[:3]
@@ -226,15 +246,6 @@ class Clearance:
         return slope(self._chain, poses, other.body, points[3:], direction) - slope(
             self._chain, poses, one.body, points[:3], direction
         )
-
-    def _apart(self, one: _Shape, other: _Shape) -> float:
-        """Less than the distance: that of the balls about the shapes."""
-        if np.isinf(one.radius) or np.isinf(other.radius):
-            ball, floor = (other, one) if np.isinf(one.radius) else (one, other)
-            top = self._data.geom_xpos[floor.number][2] + 1.0
-            return float(self._data.geom_xpos[ball.number][2] - top - ball.radius)
-        way = self._data.geom_xpos[one.number] - self._data.geom_xpos[other.number]
-        return float(np.linalg.norm(way) - one.radius - other.radius)
 
 
 def _add(spec: Any, mujoco: Any, visual: Visual) -> tuple[float, Array]:
