@@ -41,6 +41,8 @@ def test_random_legal_sequences_are_what_an_operator_would_expect(robot):
         "PARKED_BESIDE_ITS_STOPS",
         "PUSHED_INTO_AN_END_STOP",
         "DRIVEN_DOWN_BY_ITS_ESTIMATE",
+        "FALLS_AFTER_A_RESET",
+        "FREED_WHILE_IT_SETTLES",
     ],
 )
 def test_what_the_search_has_found_is_found_no_more(find):

@@ -314,3 +314,52 @@ teardown()
 """,
 )
 """The estimate that had borne a load which was not there pressed the platform onto its stops."""
+
+FALLS_AFTER_A_RESET = (
+    "puma",
+    """
+begin(size=0.4175, place=[0.3036, 0.8044, 0.3017, 0.8824, -0.6478, 0.0, 0.0], towards=1.5363,
+    wrong="payload", scale=1.0)
+mode(mode="cartesian_impedance")
+gains(damping=2.1544, ki=-1.0, kp=14.1207)
+push(duration=0.0694, force=[-0.0491, 0.2056, -0.5608])
+targets(ahead=0.0292, count=2, rate=30.0, reach=0.0161, step=[0.0, 0.0127, 0.7125, 0.5774, -0.0786, 0.0,
+    -0.1219])
+poses(count=15, reach=0.0292, turn=[-0.0934, 0.9586, -0.4772], way=[0.0, 0.4888, 0.0699])
+jam(duration=0.0251, which=4)
+softness(damping=20.0, stiffness=145.4556)
+targets(ahead=0.1287, count=16, rate=10.0, reach=0.0091, step=[-0.5485, 0.0073, 0.0, -0.8126, 0.0, -0.792,
+    -0.0227])
+jam(duration=0.0209, which=1)
+mode(mode="joint_impedance")
+limits(values={"stop_deceleration": (8.397173782172983,), "observer_gain": 200.0, "model_change_time": 0.01,
+    "max_effort_step": 0.0044, "safe_fade_time": 0.5277, "stream_horizon": 0.0, "on_contact": "off",
+    "max_acceleration": (34.134426308556336,)})
+jam(duration=0.0274, which=0)
+tip_softness(axes="frame", damping=0.0, decoupled=False, posture=0.2279, projector="none",
+    stiffness=420.9231)
+go_on(how="reset_fault")
+teardown()
+""",
+)
+"""Gains that a reset had softened let a wrist fall at 1.49 of its limit before its speed was confirmed."""
+
+FREED_WHILE_IT_SETTLES = (
+    "platform_25_kg",
+    """
+begin(wrong="nothing", towards=4.6203, size=0.0)
+stream(count=11, frequency=1.1209, rate=60.0, reach=0.1, stamped=False, wave=[0.1754, 0.2666, 0.6109, 0.0,
+    -0.8869, -0.5054])
+wait(duration=1.0)
+wait(duration=0.8576)
+payload(declared=True, mass=0.0092, place=[0.8336, 0.3333, 0.0])
+stream(count=7, frequency=0.9359, rate=30.0, reach=0.0363, stamped=True, wave=[-0.4355, 0.0311, 0.2863, 0.0,
+    0.4995, 1.0])
+jam(duration=0.3811, which=2)
+trajectory(places=[[0.3298, 0.6285, -0.55, -0.271, -0.4691, 0.0767], [-0.6471, 0.3061, -0.7977, 0.0,
+    -0.7196, -0.0564], [-0.3033, 0.0, 0.0, 1.0, -0.831, -0.4978]], reach=0.0981, then=0.8024, times=[2.8102,
+    1.0, 0.209])
+teardown()
+""",
+)
+"""A leg that was freed on the way to the park pose came to its stop a third faster than a platform settles."""

@@ -8,10 +8,10 @@ engaged brakes, on which a parked platform may rest on its stops. Excused are lo
 moment after each. With a wrong declaration a platform sags until that is estimated, with gains below SOFT
 it is farther from its reference than that is from a stop, a leg that was jammed comes back to its place
 beside a stop, and one that fell onto a stop while states were missing rests there: these may touch the
-stops, no faster than the platform settles, or a fifth faster where a leg has jammed, which tilts it; they
-yield a little. The park pose lies as low as the legs allow, where it may touch them at CREEP. Where low
-gains meet a wrong declaration, a fifth of the weight moves the platform by a third of its stroke, and its
-stops are not judged.
+stops, no faster than the platform settles, or by half faster where a leg has jammed, which tilts the platform
+and follows it from behind; they yield a little. The park pose lies as low as the legs allow, where it may
+touch them at CREEP. Where low gains meet a wrong declaration, a fifth of the weight moves the platform by a
+third of its stroke, and its stops are not judged.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ from robot_dynamics.model.chain import RigidBody
 from robot_dynamics.simulation.arm import BRAKE
 from robot_dynamics.stewart.orientation import rotation_from_vector
 
-GAP, FREED, SOFT, TILTED, CREEP = 2.5e-4, 4.0, 50.0, 1.2, 0.1
+GAP, FREED, SOFT, TILTED, CREEP = 2.5e-4, 4.0, 50.0, 1.5, 0.1
 """Part of the stroke; time in which a leg that was jammed comes back to its place [s]; a low kp [1/s²];
-speed of a leg beside a jammed one, and of one at the park pose, over the speed of settling."""
+speed of a leg that jammed or is beside one, and of one at the park pose, over the speed of settling."""
 
 
 class PlatformOperator(RuleBasedStateMachine):

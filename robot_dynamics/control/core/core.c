@@ -237,9 +237,7 @@ static int find_place(rd_core *core, double time, const double *position, const 
 static void observe(rd_core *core, int broken)
 {
     const rd_settings *s = core->settings;
-    const rd_observed sent = {
-        .delay = s->rules ? -fmax(s->rules->delay, 0.0) : 0.0, .driven = s->driven,
-    };
+    const rd_observed sent = {.delay = s->rules ? -fmax(s->rules->delay, 0.0) : 0.0, .driven = s->driven};
     const double *q = core->state.position, *qd = core->state.velocity;
     if (!s->momentum) {
         return;
@@ -281,6 +279,7 @@ void rd_supervision_set_back(rd_core *core, double by)
     rd_supervision *watch = &core->supervision;
     watch->stopped_at -= by;
     watch->began -= by;
+    watch->doubted -= by;
     for (int i = 0; i < watch->faults; ++i) {
         watch->fault_times[i] -= by;
     }

@@ -105,7 +105,7 @@ typedef struct {
     double *place;                /* (n) where an overspeed began */
     double *shaken;               /* (n) acceleration of its reference, which fades until feedback has come up [rad/s² or m/s²] */
     double path, seen;            /* that its velocities tell; time of the last state [s] */
-    double moved;                 /* when a joint or leg was faster last than one at rest [s] */
+    double moved, doubted;        /* when a joint or leg was faster last than one at rest; until when its load is doubted [s] */
     double leap, leapt;           /* the last one that looks like a reset of a simulation, and when [rad or m], [s] */
     double *stopped, stopped_at;  /* (n) place of the last protective stop, and its time [s] */
     double fault_times[RD_MOST_FAULTS];

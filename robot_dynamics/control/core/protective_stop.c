@@ -107,6 +107,9 @@ int rd_rule_doubts(int rule)
         || rule == RD_START_EFFORT || rule == RD_REPEATED_FAULTS || rule == RD_SLOW_STATES;
 }
 
+/* For so long after it the load is doubted that stiffer gains have borne [s]. */
+static const double SOFTENED = 2.0;
+
 void rd_core_reset_fault(rd_core *core)
 {
     if (!core->trip.latched) {
@@ -119,6 +122,9 @@ void rd_core_reset_fault(rd_core *core)
     }
     if (yielded) {
         core->recaptures = RD_STOP_HOLD;
+    }
+    if (stiff) {
+        core->supervision.doubted = core->time + SOFTENED;
     }
     rd_drop_retreat(core);
     core->trip.latched = core->guides = 0;

@@ -16,8 +16,8 @@ static const double BEGINNING = 1.0;
 static const double DEPARTED = 2.0, AT_ONCE = 0.1;
 /* Share of the movement that a measured velocity tells which positions must show. */
 static const double CONFIRMED = 0.5;
-/* Share of its speed limit by which a joint may leave its reference behind under a model that has just changed. */
-static const double NEW_MODEL = 0.5;
+/* Share of its speed limit by which a joint whose load is doubted may leave its reference behind. */
+static const double DOUBTED_LOAD = 0.5;
 /* Share of the accelerating efforts that a following error leaves room for: 1.5 * 0.25, as for the weight. */
 static const double HEAVIER = 0.375;
 /* Gains that periods lower to less than this share count for the effort of the same state. */
@@ -76,6 +76,12 @@ static void take_worse(reading *worst, int joint, double measured, double allowe
     }
 }
 
+/* What robot and model weigh differs perhaps: a load has just been declared, or needed stiffer gains than those in force. */
+static int doubts_load(const rd_core *core)
+{
+    return rd_has_new_model(core) || core->time < core->supervision.doubted;
+}
+
 /* Keep what was seen, and count how long it has been beyond its threshold; whether the rule trips now. */
 static int counts(rd_core *core, int rule, const reading *value)
 {
@@ -92,8 +98,8 @@ static int counts(rd_core *core, int rule, const reading *value)
         state->since = core->time;
     }
     ++state->states;
-    /* A load that has just been declared and is not there throws a light robot: the speed is doubted without delay. */
-    const double duration = rule == RD_OVERSPEED && rd_has_new_model(core) ? 0.0 : info->duration;
+    /* A load that is declared and not there, or there and not declared, throws a light robot: its speed is not confirmed for long. */
+    const double duration = rule == RD_OVERSPEED && doubts_load(core) ? 0.0 : info->duration;
     return state->states >= STATES && core->time - state->since >= duration - 1e-9;
 }
 
@@ -190,7 +196,7 @@ static int watch_following(rd_core *core, const rd_rules *rules)
 static int watch_speed(rd_core *core, const rd_rules *rules)
 {
     rd_supervision *watch = &core->supervision;
-    const int doubts = rd_has_new_model(core) && !rd_follows_nothing(core) && !rd_yields(core);
+    const int doubts = doubts_load(core) && !rd_follows_nothing(core) && !rd_yields(core);
     double place[6], legs[6];
     const double *rate = core->settings->platform ? legs : core->reference.velocity;
     reading worst = {.joint = -1};
@@ -198,7 +204,7 @@ static int watch_speed(rd_core *core, const rd_rules *rules)
         core->settings->machine->joints_of(core, &core->reference, place, legs);
     }
     for (int j = 0; j < core->n; ++j) {
-        const double most = doubts ? fmin(1.0, NEW_MODEL + fabs(rate[j]) / rules->speed[j]) : 1.0;
+        const double most = doubts ? fmin(1.0, DOUBTED_LOAD + fabs(rate[j]) / rules->speed[j]) : 1.0;
         take_worse(&worst, j, fabs(core->state.velocity[j]), most * rules->speed[j]);
     }
     const int j = worst.joint;
