@@ -363,3 +363,25 @@ teardown()
 """,
 )
 """A leg that was freed on the way to the park pose came to its stop a third faster than a platform settles."""
+
+SECOND_STOP_AFTER_A_MOTION = (
+    "puma",
+    """
+begin(size=0.9211, place=[-0.9672, 0.004, 0.1, -0.2171, 0.9999, 0.0, 0.0], scale=1.0, towards=4.963,
+    wrong="friction")
+targets(ahead=0.1826, count=10, rate=10.0, reach=0.0055, step=[0.0, -0.367, -0.6034, 0.0001, -0.5168,
+    0.2809, 0.0])
+push(duration=1.0, force=[0.301, 0.0, 0.0])
+limits(values={"on_contact": "off", "model_change_time": 0.1357, "stop_deceleration":
+    (0.30000000000000004,), "observer_gain": 200.0})
+softness(damping=20.0, stiffness=1000.0)
+softness(damping=0.0, stiffness=9.9998)
+wait(duration=1.0715)
+go_on(how="reset_fault")
+targets(ahead=0.0316, count=13, rate=10.0, reach=0.0497, step=[-0.7963, 0.3333, 0.9197, -0.6433, 0.0,
+    -0.1367, 0.8445])
+gains(damping=1.0, ki=0.0, kp=10141.9323)
+teardown()
+""",
+)
+"""The reference went back to the place of a stop before a motion: a wrist came to 1.51 of its limit."""

@@ -11,12 +11,12 @@ static const double LEAST_SHOWN = 0.2;
 /* Share of its speed limit that a joint at rest does not pass; for how long, until its robot rests [s]. */
 static const double RESTING = 0.05, CALM = 0.2;
 
-/* Whether the place of a stop within the last seconds is still near: another stop takes no new one, or each would sink a
- * little lower. */
+/* Whether the place of a stop within the last seconds is still near, and nothing has been followed away from it: another
+ * stop takes no new one, or each would sink a little lower. */
 static int stopped_here(const rd_core *core)
 {
     const rd_supervision *watch = &core->supervision;
-    int near = core->time - watch->stopped_at < AGAIN;
+    int near = core->time - watch->stopped_at < AGAIN && !core->current.plan && !core->stopping.kind;
     for (int j = 0; near && j < core->n; ++j) {
         near = fabs(core->place[j] - watch->stopped[j]) <= core->settings->following[j];
     }
@@ -40,6 +40,10 @@ void rd_begin_protective_stop(rd_core *core, int rule)
         core->settings->machine->take_load(core, 1.0 / fmax(LEAST_SHOWN, shown));
     }
     const int again = rule != RD_OVERSPEED && stopped_here(core);
+    for (int j = 0; again && j < core->n; ++j) { /* the reference may have been captured elsewhere since */
+        const double kept = fabs(core->hold[j] - core->place[j]), taken = fabs(watch->stopped[j] - core->place[j]);
+        watch->stopped[j] = kept < taken ? core->hold[j] : watch->stopped[j];
+    }
     if (rule == RD_NO_RULE || rule == RD_REPEATED_FAULTS || rule == RD_SLOW_STATES || rule == RD_DISPUTE) {
         rd_stop_along(core, RD_STOP_EMERGENCY);
         core->knows_inertia = core->has_sent = 0;
