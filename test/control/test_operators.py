@@ -44,6 +44,7 @@ def test_random_legal_sequences_are_what_an_operator_would_expect(robot):
         "FALLS_AFTER_A_RESET",
         "FREED_WHILE_IT_SETTLES",
         "SECOND_STOP_AFTER_A_MOTION",
+        "BRAKED_BY_ITSELF",
     ],
 )
 def test_what_the_search_has_found_is_found_no_more(find):

@@ -385,3 +385,28 @@ teardown()
 """,
 )
 """The reference went back to the place of a stop before a motion: a wrist came to 1.51 of its limit."""
+
+BRAKED_BY_ITSELF = (
+    "ur5",
+    """
+begin(towards=4.2995, wrong="nothing", place=[0.9911, -0.294, 0.2, -0.7541, 0.3592, 0.7, 0.0049], scale=1.0,
+    size=0.2283)
+effort_limits(scale=0.4)
+push(duration=1.0, force=[-0.0274, -1.0, 0.3358])
+trajectory(moving=True, places=[[-0.6602, -0.8506, 0.7422, -0.4456, 0.0, 0.01, 0.897]], reach=0.0101,
+    then=0.6157, times=[0.1897, 1.0, 1.0, 0.112])
+gains(damping=4.2579, ki=-1.0, kp=9409.2814)
+go_on(how="reset_fault")
+go_on(how="unpark")
+gains(damping=0.7851, ki=-1.0, kp=19306.0183)
+lose(age=0.0235, duration=0.1689)
+block(duration=0.3162)
+stop(how="emergency_stop", wait=False)
+softness(damping=0.0, stiffness=66.7064)
+tip_softness(axes="frame", damping=0.0, decoupled=True, posture=3.4256, projector="none", stiffness=300.0)
+softness(damping=-1.0, stiffness=1.122)
+jam(duration=0.5236, which=4)
+teardown()
+""",
+)
+"""A shoulder at its effort limit was braked by itself, which drove the elbow at 1.08 of its limit."""

@@ -4,7 +4,8 @@
  * h and u the efforts h + s M a accelerate the robot less in the same direction, so a law that decouples the joints stays
  * one. Taken is the largest s in [0, 1] within the limits. Where there is none, and where s falls below BRAKING while the
  * acceleration takes energy from the robot, each joint is limited by itself, and those that would drive it faster keep
- * their share s. The change between both takes BLENDING, so that it is no step of an effort. */
+ * their share s, if that takes more energy: a joint that is braked by itself may drive the others. The change between both
+ * takes BLENDING, so that it is no step of an effort. */
 #include "internal.h"
 
 #include <math.h>
@@ -53,6 +54,7 @@ void rd_limit(rd_core *core, const double *unlimited, double *effort)
     const rd_settings *settings = core->settings;
     const double *limits = settings->limits, *rate = core->state.velocity;
     double *bearing = core->scratch[0], *step = core->scratch[1], power = 0.0;
+    double *scaled = core->scratch[2], *own = core->scratch[3];
     const int n = core->n;
     core->cut = !is_within(unlimited, limits, n);
     if (!core->cut) {
@@ -69,12 +71,17 @@ void rd_limit(rd_core *core, const double *unlimited, double *effort)
         power += step[j] * rate[j];
     }
     const double found = share_within(bearing, step, limits, n), share = fmax(found, 0.0);
-    const double wanted = found < 0.0 || (power < 0.0 && found < BRAKING) ? 1.0 : 0.0;
+    const int brakes = power < 0.0;
+    double taken = 0.0; /* power that limiting each joint takes beyond that of the share */
+    for (int j = 0; j < n; ++j) {
+        scaled[j] = clipped(bearing[j] + share * step[j], limits[j]);
+        own[j] = brakes && step[j] * rate[j] > 0.0 ? scaled[j] : clipped(unlimited[j], limits[j]);
+        taken += (scaled[j] - own[j]) * rate[j];
+    }
+    const double wanted = found < 0.0 || (brakes && found < BRAKING && taken > 0.0) ? 1.0 : 0.0;
     const double most = core->period > 0.0 ? core->period / BLENDING : 1.0;
     core->by_joint += clipped(wanted - core->by_joint, most);
     for (int j = 0; j < n; ++j) {
-        const double scaled = clipped(bearing[j] + share * step[j], limits[j]);
-        const double own = power < 0.0 && step[j] * rate[j] > 0.0 ? scaled : clipped(unlimited[j], limits[j]);
-        effort[j] = clipped(scaled + core->by_joint * (own - scaled), limits[j]);
+        effort[j] = clipped(scaled[j] + core->by_joint * (own[j] - scaled[j]), limits[j]);
     }
 }
