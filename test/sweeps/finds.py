@@ -410,3 +410,28 @@ teardown()
 """,
 )
 """A shoulder at its effort limit was braked by itself, which drove the elbow at 1.08 of its limit."""
+
+FRICTION_DRIVES_SOFT_SPRINGS = (
+    "panda",
+    """
+begin(size=0.6424, wrong="friction", towards=0.4836, place=[0.0, -0.7292, 0.6294, -0.9622, -0.6101, 1.0,
+    0.0], scale=1.0)
+tip_softness(axes="frame", damping=-1.0, decoupled=True, posture=10.0, projector="kinematic",
+    stiffness=560.4345)
+poses(count=13, reach=0.1639, turn=[0.0, 0.5944, 0.0], way=[-0.0, 0.0, -1.0])
+limits(values={})
+trajectory(moving=True, places=[[0.0, 0.0, 0.969, 0.4845, 0.0064, -0.5083, 0.1], [-0.2066, 0.0979, 0.0,
+    0.5403, 1.0, -0.3419, 0.0], [0.9166, 0.0, 0.0, 0.5282, 0.0, 0.4131, -0.426], [-0.0239, 0.5771, -0.5752,
+    -0.8734, 0.809, 1.0, 0.0]], reach=1.0, then=0.8592, times=[0.3653, 2.5119, 0.5084, 0.3087])
+late(count=26, factor=9)
+mode(mode="cartesian_impedance")
+stop(how="hold", wait=False)
+effort_limits(scale=0.6771)
+effort_limits(scale=1.0)
+tip_softness(axes="frame", damping=5.0, decoupled=True, posture=1.0, projector="none", stiffness=300.0)
+tip_softness(axes="root", damping=-1.0, decoupled=True, posture=1.0, projector="dynamic", stiffness=1.426)
+poses(count=8, reach=0.1964, turn=[0.0, 0.0, 0.0], way=[0.0, 0.3476, -0.3318])
+teardown()
+""",
+)
+"""Twice the friction, declared, drove a wrist ahead of its reference, at 1.15 of its limit."""

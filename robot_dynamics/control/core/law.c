@@ -40,7 +40,7 @@ static double compensated(rd_core *core, const rd_settings *s, int j, double fri
     }
     const double most = fmax(*shown, (last * friction > 0.0 ? fabs(last) : 0.0) + step);
     const double wanted = core->overcome[j] * friction, given = copysign(fmin(fabs(wanted), most), wanted);
-    if (s == core->settings) {
+    if (s == core->settings && elapsed > 0.0) {
         core->rubbed[j] = given;
     }
     return given;
@@ -115,7 +115,7 @@ static double doubted(const rd_settings *s, int j)
 
 /* A load that drives its joint away from the reference, farther than `least`, or on beyond its limit, is none: somebody has
  * pushed when it was estimated, an end stop bore it, or what was carried is gone. It fades, and in a stop the faster, the
- * faster a joint goes away whose speed grows: one that only swings past its place gets slower. */
+ * faster a joint goes away whose speed grows: one that only swings past its place gets slower. So does friction. */
 void rd_drop_driving_load(rd_core *core, double elapsed, const double *least)
 {
     const double *limits = elapsed < ESTIMATE_GAP ? core->settings->position_limits : NULL; /* over a gap nothing is known */
@@ -128,6 +128,9 @@ void rd_drop_driving_load(rd_core *core, double elapsed, const double *least)
             && fabs(error) > (faster ? 0.25 * least[j] : least[j]);
         if (away || (limits && (*z > 0.0 ? place > limits[core->n + j] : place < limits[j]))) {
             core->undisturbed[j] = *z *= exp(-elapsed * fmax(1.0 / LOAD_FADE, faster ? ahead / least[j] : 0.0));
+        }
+        if (core->settings->driven) {
+            rd_doubt_friction(core, j, core->reference.velocity[j], elapsed);
         }
     }
 }
@@ -244,11 +247,7 @@ static int computed_torque(rd_core *core, const rd_settings *s, const rd_motion 
     double *acceleration = core->scratch[0], *velocity = core->scratch[1], *position = core->scratch[2];
     const double *q = core->state.position, *qd = core->state.velocity;
     if (s == core->settings && !rd_is_held_to_run(s)) {
-        const double elapsed = rd_since_estimate(core);
-        estimate_load(core, s, elapsed); /* not of what a hand does while it waits for the button */
-        for (int j = 0; s->driven && elapsed > 0.0 && j < core->n; ++j) {
-            rd_doubt_friction(core, j, core->reference.velocity[j], elapsed);
-        }
+        estimate_load(core, s, rd_since_estimate(core)); /* not of what a hand does while it waits for the button */
     }
     for (int j = 0; j < core->n; ++j) {
         const double a = acceleration[j] =
@@ -290,12 +289,13 @@ static int proportional_derivative(rd_core *core, const rd_settings *s, const rd
 static int arm_dynamics(rd_core *core, const rd_settings *s, const double *q, const double *qd, const double *qdd,
                         const double *rate, double *effort)
 {
-    return driven_dynamics(core->n, s, q, qd, qdd, rate, rd_reference_noise(core), core->slid, NULL, 0.0, effort);
+    return driven_dynamics(core->n, s, q, qd, qdd, rate, rd_reference_noise(core), core->slid, core, 0.0, effort);
 }
 
 static int reference_effort(rd_core *core, const rd_settings *s, const rd_motion *r, double *effort)
 {
-    return arm_dynamics(core, s, r->position, r->velocity, r->acceleration, r->velocity, effort);
+    return driven_dynamics(core->n, s, r->position, r->velocity, r->acceleration, r->velocity, rd_reference_noise(core),
+                           core->slid, NULL, 0.0, effort);
 }
 
 static int feedforward(rd_core *core, const rd_settings *s, const rd_motion *ahead, double half, double *effort)
