@@ -75,8 +75,10 @@ static void follow_swing(rd_swing *swing, double time, double speed, double pull
     ++swing->states;
 }
 
-/* Growth of a velocity error that has turned in so many states; 0: it has not. `pull` is the feedback's answer to it. */
-static double find_turning(rd_swing *swing, double time, double speed, double pull, double limit, int known_to_swing)
+/* Growth of a velocity error that has turned in so many states; 0: it has not. `pull` is the feedback's answer to it,
+ * `change` what the reference has changed its velocity by, which the last one may owe to the reference. */
+static double find_turning(rd_swing *swing, double time, double speed, double pull, double change, double limit,
+                           int known_to_swing)
 {
     double *was = swing->errors, least = INFINITY, most = 0.0, last = 0.0;
     const int needed = known_to_swing ? TURNS - 1 : TURNS;
@@ -87,14 +89,15 @@ static double find_turning(rd_swing *swing, double time, double speed, double pu
     memmove(was + 1, was, sizeof(double) * TURNS);
     was[0] = speed;
     swing->noise += share * (oldest * oldest - swing->noise);
-    int fast = turns && fabs(speed) > FAST * limit && fabs(was[FAST_TURNS]) > 0.5 * FAST * limit;
+    const double own = fmax(0.0, fabs(speed) - (1.0 + UNKNOWN_INERTIA) * change);
+    int fast = turns && own > FAST * limit && fabs(was[FAST_TURNS]) > 0.5 * FAST * limit;
     double grown = 0.0;
     for (int i = 0; i < FAST_TURNS; ++i) {
         fast = fast && was[i] * was[i + 1] < 0.0 && fabs(was[i]) >= fabs(was[i + 1]);
         grown = fast ? fmax(grown, -was[i] / was[i + 1]) : 0.0;
     }
     for (int i = 0; i < needed && turns; ++i) {
-        const double growth = -was[i] / was[i + 1];
+        const double growth = -(i == 0 ? copysign(own, speed) : was[i]) / was[i + 1];
         turns = growth >= steep;
         if (i == 0) {
             last = growth;
@@ -104,7 +107,7 @@ static double find_turning(rd_swing *swing, double time, double speed, double pu
         }
     }
     turns = turns && most <= alike * least && last <= alike * most && known > 0;
-    turns = turns && fabs(speed) > fmax(SEEN * limit, BEYOND_NOISE * sqrt(swing->noise));
+    turns = turns && own > fmax(SEEN * limit, BEYOND_NOISE * sqrt(swing->noise));
     return turns ? fmax(most, last) : grown;
 }
 
@@ -180,7 +183,7 @@ int rd_find_oscillation(rd_core *core, double share, double *measured, double *a
         const double away = machine->stray ? error[j] : core->reference.position[j] - core->state.position[j];
         const double slower = rate[j];
         const double pull = kv * slower + kp * away;
-        swing->turning = find_turning(swing, core->time, -slower, pull, velocity_floor(s, j, 1.0), known);
+        swing->turning = find_turning(swing, core->time, -slower, pull, change[j], velocity_floor(s, j, 1.0), known);
         follow_swing(swing, core->time, -slower, pull, change[j], s->kp[j], kv, floor);
         const double speed = fmax(fabs(slower), fmax(swing->last, swing->peak));
         swing->swings = swing->turning > 0.0 || swing->count >= HALVES || is_swollen(swing, floor);
