@@ -191,7 +191,7 @@ def test_states_that_are_too_late_for_a_quarter_of_the_gains_lower_them_further(
 
 
 def test_noise_that_grows_before_a_hold_is_no_oscillation():
-    """A platform of 2 kg tripped so after 555 s at 125 Hz: the hold's own step of velocity was one more turn."""
+    """A platform of 2 kg tripped so after 555 s at 125 Hz: the hold's own step was one more turn."""
     loop = ArmLoop("ur5", READY, period=0.008, max_acceleration=(2.0,))
     noise = {}
     loop.measure = lambda q, qd: (q, qd - noise.pop(loop.cycle, 0.0) * np.eye(6)[2])

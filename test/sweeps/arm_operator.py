@@ -14,7 +14,8 @@ payload up to the capacity that is not declared, gravity that is tilted by up to
   may follow at SAGGING. Excused are lost states, a push, a mode without position feedback, rare states, a
   declared delay above DELAYED or a joint that is freed while a payload is not declared (gains that 50 Hz
   permit are too low for it), and EXCUSED seconds after each;
-- acceleration: the reference of a trajectory or a hold has at most MARGIN of max_acceleration;
+- acceleration: the reference of a trajectory or a hold has at most MARGIN of max_acceleration, or of what it
+  had when its plan was accepted;
 - place: no joint is farther than v²/(2 a) + SLACK outside the span of where it was when its plan was accepted
   and the waypoints; v is its velocity then, a max_acceleration. A stop adds v²/(2 a) of its own beginning;
 - effort: with position feedback and no event for SETTLED, an effort changes by at most STEP of its limit in a
@@ -193,6 +194,8 @@ class ArmOperator(RuleBasedStateMachine):
     def go_on(self, how: str) -> None:
         """End what a stop has left."""
         getattr(self.rig.control, how)()
+        if how == "reset_fault":
+            self.resting_by = np.inf  # a load that only the stiffer gains of the stop bore moves the arm
         self._happened()
         self._cycles(20)
 
@@ -450,9 +453,11 @@ class ArmOperator(RuleBasedStateMachine):
         if joins:
             self.room = np.maximum(self.room, room)
         else:
-            self.accelerations = self.most
-            # The plan begins where the reference is, from which an obstacle may have kept the arm.
+            # The plan begins where the reference is, from which an obstacle may have kept the arm, with its
+            # acceleration, which a limit that was lowered meanwhile does not change.
             command = self.rig.command
+            asked = 0.0 if command is None else np.abs(command.reference.acceleration)
+            self.accelerations = np.maximum(self.most, asked)
             begin = here if command is None else command.reference.position
             every = np.vstack([here, begin, *goals])
             self.span, self.room = np.stack([every.min(axis=0), every.max(axis=0)]), room

@@ -362,7 +362,7 @@ trajectory(places=[[0.3298, 0.6285, -0.55, -0.271, -0.4691, 0.0767], [-0.6471, 0
 teardown()
 """,
 )
-"""A leg that was freed on the way to the park pose came to its stop a third faster than a platform settles."""
+"""A leg that was freed on the way to the park pose came to its stop a third faster than platforms settle."""
 
 SECOND_STOP_AFTER_A_MOTION = (
     "puma",
