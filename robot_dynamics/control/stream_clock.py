@@ -37,6 +37,8 @@ SAME_RATE = 0.5
 """Deviation of the first interval after a gap, in periods, within which the rate is the one before."""
 BURST = 0.2
 """Poses nearer to each other, in periods, have waited for each other."""
+TOGETHER = 0.5
+"""Poses nearer to each other, in periods, may be those that were taken for lost."""
 LEAST_JITTER = 0.05
 """Smallest standard deviation of the times that counts, in periods."""
 LEAST_NOISE = 1e-5
@@ -162,12 +164,13 @@ class SenderClock:
     def _steps(self, time: float, place: Array) -> int:
         """Number of ticks since the last pose that explains time and place best.
 
-        It is below 1 where poses that were taken for lost come later, in a burst.
+        It is below 1 where poses that were taken for lost come later, in a burst: together.
         """
         spread, noise = self._spread, max(self._noise, LEAST_NOISE)
         best, chosen, off = math.inf, 1, 0.0
         nearest = min(round((time - self._tick) / self.period), FARTHEST)
-        for steps in range(1 - self._spare, max(1, nearest + 1) + 1):
+        together = time - self._last[-1][0] < TOGETHER * self.period
+        for steps in range(1 - self._spare if together else 1, max(1, nearest + 1) + 1):
             late = time - self._tick - steps * self.period
             error = float(np.abs(place - self._expected(self._tick + steps * self.period)).max())
             cost = (late / spread) ** 2

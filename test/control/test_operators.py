@@ -46,6 +46,7 @@ def test_random_legal_sequences_are_what_an_operator_would_expect(robot):
         "SECOND_STOP_AFTER_A_MOTION",
         "BRAKED_BY_ITSELF",
         "FRICTION_DRIVES_SOFT_SPRINGS",
+        "SLOWER_TARGETS_TAKEN_FOR_LATE_ONES",
     ],
 )
 def test_what_the_search_has_found_is_found_no_more(find):

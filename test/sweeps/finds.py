@@ -435,3 +435,21 @@ teardown()
 """,
 )
 """Twice the friction, declared, drove a wrist ahead of its reference, at 1.15 of its limit."""
+
+SLOWER_TARGETS_TAKEN_FOR_LATE_ONES = (
+    "ur5",
+    """
+begin(towards=4.9673, size=0.1481, wrong="nothing", scale=1.0, place=[-0.4278, 0.1258, 0.0, -0.3639, 0.6,
+    0.002, -1.0])
+effort_limits(scale=0.5061)
+effort_limits(scale=0.4362)
+targets(ahead=0.0261, count=14, rate=30.0, reach=0.1229, step=[-0.707, -0.0939, -0.3855, -0.7941, -0.2001,
+    0.555, 0.3376])
+effort_limits(scale=0.6808)
+effort_limits(scale=1.0)
+targets(ahead=0.0204, count=9, rate=10.0, reach=0.0126, step=[0.4699, 0.7056, 1.0, 0.6909, -0.325, 0.0,
+    0.2014])
+teardown()
+""",
+)
+"""Two targets of a stream of 10 Hz were laid on one tick of the one of 30 Hz before it."""
