@@ -98,6 +98,13 @@ class Choices:
         """These choices with another one for link ``index``."""
         return replace(self, links=(*self.links[:index], choice, *self.links[index + 1 :]))
 
+    def with_links(self, indices: Iterable[int], name: str, value: object) -> Choices:
+        """These choices with another ``value`` of a field for each of several links."""
+        made = self
+        for index in indices:
+            made = made.with_link(index, replace(made.links[index], **{name: value}))  # type: ignore[arg-type]
+        return made
+
 
 def default_choices(links: tuple[GeneratorLink, ...]) -> Choices:
     """Choices that are good without any search.

@@ -20,6 +20,7 @@ from robot_dynamics.dynamics.generator.choices import (
     PointMass,
     Turn,
 )
+from robot_dynamics.dynamics.generator.limbs import corresponding
 from robot_dynamics.dynamics.generator.links import GeneratorLink, leaves, parallel_runs
 
 
@@ -106,11 +107,11 @@ def _coordinates(
         yield lambda c: [replace(c, forward_length=u, backward_length=u) for u in lengths]
         # The present choice comes last and wins a tie: one unit for both directions factors better.
         yield lambda c: [*(replace(c, backward_length=u) for u in lengths if u != c.backward_length), c]
-    for index in range(len(links) - 1, -1, -1):
-        for name, values in _options(links, index).items():
+    for alike in corresponding(links)[::-1]:
+        for name, values in _options(links, alike[0]).items():
             if name in relevant:
-                yield lambda c, i=index, n=name, vs=values: [  # type: ignore[misc]
-                    c.with_link(i, replace(c.links[i], **{n: v})) for v in vs if v != getattr(c.links[i], n)
+                yield lambda c, i=alike, n=name, vs=values: [  # type: ignore[misc]
+                    c.with_links(i, n, v) for v in vs if v != getattr(c.links[i[0]], n)
                 ]
 
 
