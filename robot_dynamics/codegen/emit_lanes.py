@@ -20,6 +20,7 @@ from importlib.resources import files
 from robot_dynamics.codegen.columns import MOST
 from robot_dynamics.codegen.emit_c import indented, statements
 from robot_dynamics.codegen.emit_columns import columns_single
+from robot_dynamics.codegen.emit_limbs import limbs_single
 from robot_dynamics.codegen.emit_single import CHAINS, Targets, single
 from robot_dynamics.codegen.partition import KEPT, Block, brief, partition
 from robot_dynamics.codegen.program import Program
@@ -61,7 +62,7 @@ def lanes_source(program: Program, shared: Collection[str] = ()) -> str:
         shared: names of the inputs of which a batch has one row for all states.
     """
     program = brief(program)
-    if len(program.instructions) > LONGEST_SINGLE:
+    if _too_long(program):
         parameter = Targets.of(program).parameter
         head = f"int kernel(const double *const *in, {parameter})"
         one = f"{head}\n{{\n    return kernel_batch(1, in, out);\n}}\n"
@@ -78,7 +79,7 @@ def state_source(program: Program, header: str) -> str:
         program: what it computes.
         header: path by which the source includes :func:`lanes_library`.
     """
-    if len(program.instructions) > LONGEST_SINGLE:
+    if _too_long(program):
         return lanes_source(program)
     return f'#include "{header}"\n\n{_state_kernel(brief(program))}'
 
@@ -88,8 +89,14 @@ def lanes_library() -> str:
     return files("robot_dynamics.codegen").joinpath("lanes.h").read_text(encoding="utf-8")
 
 
+def _too_long(program: Program) -> bool:
+    """Return whether a compiler would take too long for the function of a single state."""
+    one = program.limbs.program if program.limbs else program
+    return len(one.instructions) > LONGEST_SINGLE
+
+
 def _state_kernel(program: Program) -> str:
-    one = single(program)
+    one = limbs_single(program, program.limbs) if program.limbs else single(program)
     if program.columns is None:
         return one
     return f"#if LANES == {MOST}\n{columns_single(program, program.columns)}#else\n{one}#endif\n"

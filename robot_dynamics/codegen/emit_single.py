@@ -18,7 +18,12 @@ MOST_CHAINED = 16
 def single(program: Program) -> str:
     """The function ``kernel`` of a program."""
     text = render(program)
-    lines = computed(program, text)
+    return kernel(program, computed(program, text), text)
+
+
+def kernel(program: Program, computed: Sequence[str], text: ProgramText) -> str:
+    """The function ``kernel`` from the statements after which every name in ``text`` is known."""
+    lines = [*computed]
     lines += [f"const double r{i} = {result};" for i, result in enumerate(text.results)]
     targets = Targets.of(program)
     lines += [f"{targets.scalar(i)} = r{i};" for i in range(len(text.results))]
@@ -33,7 +38,7 @@ def computed(program: Program, text: ProgramText) -> list[str]:
     lines += [f"const double {name} = {expression};" for name, expression in text.prologue]
     if text.angles:
         lines += [
-            f"const lanes angles[] = {{{_vectors(text.angles)}}};",
+            f"const lanes angles[] = {{{vectors_of(text.angles)}}};",
             "enum { VECTORS = sizeof angles / sizeof *angles };",
             "union { lanes vector[VECTORS]; double scalar[VECTORS * LANES]; } sine, cosine;",
             "sincos_state(VECTORS, angles, sine.vector, cosine.vector);",
@@ -44,7 +49,7 @@ def computed(program: Program, text: ProgramText) -> list[str]:
     return [*([] if text.loads else ["(void)in;"]), *lines]
 
 
-def _vectors(angles: Sequence[str]) -> str:
+def vectors_of(angles: Sequence[str]) -> str:
     """The angles of one state as vectors of as many lanes as the machine has; zeros fill the last one up."""
     groups = []
     for start in range(0, len(angles), 8):

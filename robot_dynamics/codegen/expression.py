@@ -20,7 +20,20 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeAlias
 
 from robot_dynamics.codegen.lowering import lower, reachable
-from robot_dynamics.codegen.nodes import ADD, CONSTANT, COS, DIV, INPUT, KINDS, MUL, SIN, SQRT, SUB, Node
+from robot_dynamics.codegen.nodes import (
+    ADD,
+    CONSTANT,
+    COS,
+    DIV,
+    INPUT,
+    KINDS,
+    MUL,
+    PICK,
+    SIN,
+    SQRT,
+    SUB,
+    Node,
+)
 from robot_dynamics.codegen.program import Argument, OperationCount, Program
 from robot_dynamics.errors import BackendError
 
@@ -151,6 +164,12 @@ class ExpressionGraph:
         if kind == SQRT:
             return 2 * self._intern((SQRT, a, 0))
         return 2 * self._intern((kind, a & ~1, 0)) + (a & 1 if kind == SIN else 0)
+
+    def pick(self, a: int, lane: int) -> int:
+        """The literal of the scalar in a lane of a vector."""
+        if a >> 1 in self.values:
+            return a
+        return 2 * self._intern((PICK, a & ~1, lane)) + (a & 1)
 
     def build_program(self, name: str, outputs: Sequence[tuple[Argument, Sequence[Scalar]]]) -> Program:
         """The straight-line program that computes ``outputs``; what they do not need is left out.

@@ -19,10 +19,10 @@ from itertools import combinations
 
 from robot_dynamics.codegen.expression import Expression, ExpressionGraph
 from robot_dynamics.codegen.lowering import reachable
-from robot_dynamics.codegen.nodes import ADD, CONSTANT, COS, DIV, INPUT, MUL, SIN, SQRT, SUB
+from robot_dynamics.codegen.nodes import ADD, CONSTANT, COS, DIV, INPUT, MUL, PICK, SIN, SQRT, SUB
 from robot_dynamics.codegen.program import Argument, Program
 
-_FUNCTIONS = (SIN, COS, SQRT)
+_FUNCTIONS = (SIN, COS, SQRT, PICK)
 # Sums longer than this are left alone: the number of their pairs would dominate everything else.
 _LONGEST = 60
 
@@ -239,6 +239,8 @@ class _Network:
             return graph.constant(self.graph.values[number])
         if kind == DIV:
             return graph.divide(literals[a], literals[b])
+        if kind == PICK:
+            return graph.pick(literals[a >> 1], b)
         return graph.function(kind, literals[a >> 1] ^ (a & 1))
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from robot_dynamics.codegen.nodes import ADD, CONSTANT, COS, DIV, INPUT, MUL, SIN, SQRT, SUB, Node
+from robot_dynamics.codegen.nodes import ADD, CONSTANT, COS, DIV, INPUT, MUL, PICK, SIN, SQRT, SUB, Node
 from robot_dynamics.codegen.program import Argument, Instruction, Operation, Program
 
 _FUNCTIONS = {SIN: Operation.SIN, COS: Operation.COS, SQRT: Operation.SQRT}
@@ -23,7 +23,7 @@ def reachable(nodes: Sequence[Node], literals: Sequence[int]) -> list[int]:
         if number not in found:
             found.add(number)
             kind, a, b = nodes[number]
-            if kind in _FUNCTIONS:
+            if kind in _FUNCTIONS or kind == PICK:
                 stack.append(a >> 1)
             elif kind not in (INPUT, CONSTANT):
                 stack += (a, b)
@@ -121,6 +121,10 @@ class _Lowering:
             self.literals[number] = 2 * a
         elif kind in _FUNCTIONS:
             self.literals[number] = 2 * self._emit(_FUNCTIONS[kind], self._value(a))
+        elif kind == PICK:
+            vector = self.literals[a >> 1]
+            lane = self._constant(float(b))
+            self.literals[number] = 2 * self._emit(Operation.PICK, vector >> 1, lane) + (vector & 1)
         elif kind in (MUL, DIV):
             y = self._signed(b, 0)
             x = self._signed(a, self.negated.get(number, 0) ^ (y & 1))

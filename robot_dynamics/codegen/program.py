@@ -13,7 +13,8 @@ from dataclasses import dataclass
 
 class Operation(enum.Enum):
     """Scalar operations. In counts, ADD and SUB are additions, MUL multiplications, DIV divisions;
-    NEG, SIN, COS and SQRT are reported apart and never among the additions and multiplications."""
+    NEG, SIN, COS and SQRT are reported apart and never among the additions and multiplications. PICK takes a
+    vector and a lane."""
 
     ADD = "+"
     SUB = "-"
@@ -23,6 +24,7 @@ class Operation(enum.Enum):
     SIN = "sin"
     COS = "cos"
     SQRT = "sqrt"
+    PICK = "pick"
 
 
 @dataclass(frozen=True)
@@ -60,6 +62,7 @@ class Program:
         outputs: the output arrays.
         results: value number of every output scalar, the outputs' elements one after the other.
         columns: another way to compute the same for a single state; None where there is none.
+        limbs: likewise, for robots with limbs that are alike.
     """
 
     name: str
@@ -69,6 +72,7 @@ class Program:
     outputs: tuple[Argument, ...]
     results: tuple[int, ...]
     columns: Columns | None = None
+    limbs: Limbs | None = None
 
     @property
     def input_size(self) -> int:
@@ -113,6 +117,39 @@ class Columns:
     lanes: Program
     entered: tuple[int | None, ...]
     outputs: tuple[PlacedRows, ...]
+
+
+@dataclass(frozen=True)
+class VectorInput:
+    """A vector that a program with lanes begins with.
+
+    Attributes:
+        constants: of the lanes; empty where they are inputs.
+        scalars: numbers of the input scalars.
+        negated: of every lane 1 where the input changes its sign.
+    """
+
+    constants: tuple[float, ...] = ()
+    scalars: tuple[int, ...] = ()
+    negated: tuple[int, ...] = ()
+
+    @property
+    def limbs(self) -> int:
+        """Number of lanes that are used."""
+        return len(self.constants or self.scalars)
+
+
+@dataclass(frozen=True)
+class Limbs:
+    """A program in which limbs that are alike are lanes of vectors.
+
+    Attributes:
+        program: its inputs are those of the whole, then one of one element for each of ``vectors``.
+        vectors: what those inputs are.
+    """
+
+    program: Program
+    vectors: tuple[VectorInput, ...]
 
 
 @dataclass(frozen=True)

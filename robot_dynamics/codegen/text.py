@@ -26,6 +26,7 @@ class ProgramText:
         loads: (local name, input name, element) of every input scalar that is used.
         prologue: (name, expression) of what the angles depend on.
         angles: expressions of the arguments of sin and cos that can be known at the start.
+        arguments: value numbers of the same.
         functions: (name, "sin" or "cos", index into ``angles``).
         body: (name, expression) of everything else, in order.
         results: expression of every output scalar.
@@ -34,6 +35,7 @@ class ProgramText:
     loads: tuple[tuple[str, str, int], ...]
     prologue: tuple[tuple[str, str], ...]
     angles: tuple[str, ...]
+    arguments: tuple[int, ...]
     functions: tuple[tuple[str, str, int], ...]
     body: tuple[tuple[str, str], ...]
     results: tuple[str, ...]
@@ -71,7 +73,8 @@ class _Renderer:
         self.uses = [0] * size
         for instruction in program.instructions:
             for operand in instruction.operands:
-                self.uses[operand] += 1
+                # What a lane is picked from needs a name.
+                self.uses[operand] += 1 + (instruction.operation is Operation.PICK)
         for result in program.results:
             self.uses[result] += 1 + self.named_results
         self.text, self.compound = [""] * size, [False] * size
@@ -103,6 +106,7 @@ class _Renderer:
             loads=loads,
             prologue=tuple(prologue),
             angles=tuple(self.text[operand] for operand in angles),
+            arguments=tuple(angles),
             functions=tuple(functions),
             body=tuple(body),
             results=tuple(self.text[number] for number in self.program.results),
@@ -148,6 +152,10 @@ class _Renderer:
         operands = [self._operand(operand) for operand in instruction.operands]
         if operation in INFIX:
             expression = f" {INFIX[operation]} ".join(operands)
+        elif operation is Operation.PICK:
+            lane = self.program.constants[instruction.operands[1] - self.program.input_size]
+            self.text[number] = f"{operands[0]}[{lane:.0f}]"
+            return []
         elif operation is Operation.NEG:
             expression = f"-{operands[0]}"
         else:

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robot_dynamics.codegen.factoring import factored_program
+from robot_dynamics.codegen.limbs import limbs_program
 from robot_dynamics.codegen.program import Argument, Program
 from robot_dynamics.dynamics.generator.choices import Choices
 from robot_dynamics.dynamics.generator.inputs import Request, Sizes, described
@@ -71,10 +72,16 @@ def generate(
         Argument(output.name, int(np.prod(output.shape(request.sizes))), described(output.description))
         for output in about.outputs
     ]
-    program = factored_program(trace.graph, quantity, list(zip(arguments, trace.outputs, strict=True)))
-    if trace.columns is not None and objective is Objective.TIME:
+    outputs = list(zip(arguments, trace.outputs, strict=True))
+    program = factored_program(trace.graph, quantity, outputs)
+    if objective is not Objective.TIME:
+        return program
+    if trace.columns is not None:
         return replace(program, columns=trace.columns())
-    return program
+    groups = request.alike_inputs(trace.graph.inputs)
+    if not groups:
+        return program
+    return replace(program, limbs=limbs_program(trace.graph, quantity, outputs, groups, program))
 
 
 def _request(

@@ -6,9 +6,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from robot_dynamics.codegen.expression import Expression, ExpressionGraph
+from robot_dynamics.codegen.program import Argument
 from robot_dynamics.dynamics.base_parameters import base_parameters
 from robot_dynamics.dynamics.friction import DriveFriction
 from robot_dynamics.dynamics.generator.choices import Choices
+from robot_dynamics.dynamics.generator.limbs import alike_limbs
 from robot_dynamics.dynamics.generator.links import GeneratorLink
 from robot_dynamics.dynamics.generator.payload import payload_pseudo
 from robot_dynamics.dynamics.generator.recursion import RecursionState
@@ -150,6 +152,34 @@ class Request:
     def traced_sizes(self) -> Sizes:
         """The same, of what is traced: with measured joints among the others."""
         return self._sizes(self.model.dof, 0)
+
+    def alike_inputs(self, arguments: Sequence[Argument]) -> list[list[list[int]]]:
+        """Of groups of limbs that are alike, the input scalars of every limb among those of ``arguments``.
+
+        There are none where joints are measured.
+        """
+        return [
+            [self._inputs_of(limb, arguments) for limb in limbs]
+            for limbs in (alike_limbs(self.links) if self.own is None else ())
+        ]
+
+    def _inputs_of(self, limb: Sequence[int], arguments: Sequence[Argument]) -> list[int]:
+        """Numbers of the input scalars that belong to the joints and tips of a limb."""
+        n = self.model.dof
+        joints = list(dict.fromkeys(self.links[index].coordinate for index in limb))
+        tips = [k for index in limb for k, (link, _) in enumerate(self.model.tips) if link == index]
+        rows = {WRENCH.name: (tips, 6), PAYLOAD.name: (tips, 10)}
+        rows[FRICTION.name] = [*joints, *(n + joint for joint in joints)], 1
+        arrays = {array.name: array for array in (*self.more, Q, QD, QDD, TAU)}
+        numbers, first = list[int](), 0
+        for argument in arguments:
+            if arrays[argument.name].per_joint:
+                numbers += [first + joint for joint in joints]
+            else:
+                places, size = rows.get(argument.name, ((), 0))
+                numbers += [first + size * place + k for place in places for k in range(size)]
+            first += argument.size
+        return numbers
 
     def _sizes(self, joints: int, measured: int) -> Sizes:
         any_gravity = GRAVITY in self.more

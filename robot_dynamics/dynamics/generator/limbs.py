@@ -53,7 +53,7 @@ def corresponding(links: Sequence[GeneratorLink]) -> list[tuple[int, ...]]:
 
 
 def _separate(links: Sequence[GeneratorLink], limbs: LimbLinks) -> bool:
-    """Whether the joints of every limb have coordinates of their own, in the same pattern."""
+    """Return whether the joints of every limb have coordinates of their own, in the same pattern."""
     patterns, all_own = set(), []
     for limb in limbs:
         own = [links[index].coordinate for index in limb]
