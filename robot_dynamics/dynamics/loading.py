@@ -12,9 +12,11 @@ import numpy as np
 from robot_dynamics.codegen.program import Program
 from robot_dynamics.dynamics import programs
 from robot_dynamics.dynamics.quantities import QUANTITIES
+from robot_dynamics.errors import readable
 from robot_dynamics.model.chain import KinematicChain
 from robot_dynamics.native.kernel import Kernel
 from robot_dynamics.native.loading import load_kernel
+from robot_dynamics.native.waiting import shown
 from robot_dynamics.spatial import Array
 
 # Options by name, as `Option.read` gives them, in the order of the quantity's.
@@ -54,14 +56,15 @@ class KernelLoader:
         live = self._inputs(quantity)
         constant = any(array.name == "gravity" for array in about.held) and "gravity" not in live
         model = model_fingerprint(self._chain, self._gravity if constant else None)
-        return load_kernel(
-            key=f"{quantity} {given} {live} {settings} {model}",
-            generator=programs.__name__,
-            program=partial(self.program, quantity, given, settings),
-            outputs=len(about.outputs),
-            backend=self._backend,
-            shared=live,
-        )
+        with shown(f"generating and compiling {quantity} of {readable(self._chain.name)}"):
+            return load_kernel(
+                key=f"{quantity} {given} {live} {settings} {model}",
+                generator=programs.__name__,
+                program=partial(self.program, quantity, given, settings),
+                outputs=len(about.outputs),
+                backend=self._backend,
+                shared=live,
+            )
 
     def _inputs(self, quantity: str) -> tuple[str, ...]:
         """Constant inputs of the quantity's kernels."""
