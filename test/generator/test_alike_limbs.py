@@ -31,6 +31,10 @@ FUNCTIONS = {
     Operation.PICK: lambda vector, lane: vector[int(lane)],
 }
 REAL = ("baxter_description/urdf/baxter.urdf", "talos_data/robots/talos_full_v2.urdf")
+MARKED = [
+    pytest.param(name, marks=pytest.mark.long) if name.endswith("derivatives") else name
+    for name in QUANTITIES
+]
 MIRROR = np.diag([1.0, -1.0, 1.0])
 
 
@@ -162,7 +166,7 @@ def program_of(chain, quantity, inputs=()):
     return make_program(chain, np.array(GRAVITY), quantity, inputs, options=options)
 
 
-@pytest.mark.parametrize("quantity", QUANTITIES)
+@pytest.mark.parametrize("quantity", MARKED)
 def test_lanes_give_the_results_of_scalars(alike, quantity):
     about = QUANTITIES[quantity]
     for inputs in ((), [array.name for array in (*about.optional, *about.held) if array.name != "gravity"]):
