@@ -1,5 +1,5 @@
 /* The follower as the generated controller uses it, from two threads, to be run under ThreadSanitizer: states are lost
- * and return; at the end it is deactivated in the fail-safe output, and once more while it controls. */
+ * and return; at the end it is deactivated in the fail-safe output, while it controls, and while it brakes without states. */
 #include "core/follower.h"
 
 #include <pthread.h>
@@ -51,6 +51,32 @@ static const double *run(int64_t k, int seen)
     return rd_follower_update(follower, &cycle);
 }
 
+static const double *follower_effort;
+
+static void cycle_in_motion(int64_t k, int seen)
+{
+    static double position[N], velocity[N], still[N];
+    for (int j = 0; j < N; ++j) {
+        position[j] = 1e-3 * (double)(k % CYCLES);
+        velocity[j] = 1.0;
+    }
+    rd_cycle cycle = {.stamp = 1000000 * k, .steady = 1000000 * k, .position = seen ? position : NULL, .velocity = velocity,
+                      .reference = {position, velocity, still}, .most_step = 0.1};
+    follower_effort = rd_follower_update(follower, &cycle);
+}
+
+/* From an activation at cycle k on; the cycle after that in which the loss is noticed. */
+static int64_t lose_states_in_motion(int64_t k)
+{
+    const int64_t lost = k + 50;
+    rd_follower_activate(follower, 1000000 * k, 0);
+    while (!(rd_follower_fault_age(follower) > 0.0)) {
+        cycle_in_motion(k, k < lost);
+        ++k;
+    }
+    return k;
+}
+
 int main(void)
 {
     for (int k = 0; k < SETTINGS; ++k) {
@@ -78,6 +104,14 @@ int main(void)
     }
     const double *left = rd_follower_deactivate(follower);
     printf("left while it controls: %.2f %.2f N m\n", left[0], left[1]);
+    int64_t now = lose_states_in_motion(2 * CYCLES);
+    printf("braking %.0f, ", follower_effort[0]);
+    left = rd_follower_deactivate(follower);
+    printf("left behind it %.2f %.2f N m\n", left[0], left[1]);
+    for (now = lose_states_in_motion(3 * CYCLES); !rd_follower_has_faded(follower); ++now) {
+        cycle_in_motion(now, 0);
+    }
+    printf("%.3f s, %.2f N m\n", rd_follower_fault_age(follower), follower_effort[0]);
     atomic_store(&done, 1);
     pthread_join(reporter, NULL);
     rd_follower_free(follower);

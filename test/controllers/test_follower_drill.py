@@ -43,3 +43,16 @@ def test_deactivation_leaves_the_weight_or_the_rest_of_the_fail_safe_output(prin
     last = printed[9].split()[3]
     assert printed[10] == f"left in the fail-safe output: {last} N m"
     assert printed[11] == "left while it controls: 10.00 20.00 N m"
+
+
+@pytest.mark.long
+def test_the_effort_that_brakes_an_arm_without_states_is_not_left_behind(printed):
+    """1 rad/s is taken from 1 kg m² within 10 ms: 100 N m against the weight of 10."""
+    assert printed[12] == "braking -90, left behind it 10.00 20.00 N m"
+
+
+@pytest.mark.long
+def test_the_fail_safe_output_has_ended_when_the_effort_is_zero(printed):
+    age, _, effort, *_ = printed[13].split()
+    assert float(effort) == 0.0
+    assert float(age) == pytest.approx(1.02, abs=0.01)  # fade, stop and period of the efforts

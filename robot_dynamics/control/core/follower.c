@@ -11,6 +11,7 @@ static const double JOINING = 0.01;
 
 enum { FOLLOWER_ARRAYS = 15 }; /* of n doubles in a follower's store */
 
+static const double SENT = 0.01; /* after which the end of the fail-safe output has been sent at the latest [s] */
 static const double NEAR = 0.02, SLOW = 0.02; /* of a reference at rest where the arm is [rad or m, rad/s or m/s] */
 
 struct rd_follower {
@@ -124,10 +125,10 @@ void rd_follower_activate(rd_follower *follower, int64_t steady, int lockstep)
 const double *rd_follower_deactivate(rd_follower *follower)
 {
     rd_core *core = follower->session->core;
-    const int controlled = rd_controls(core->phase);
+    const int brakes = core->blind.active && core->stopping.kind, controlled = rd_controls(core->phase);
     rd_core_lost_states(core, 0.0);
     rd_stop(core); /* an effort that stays must be that of the load at rest */
-    if (controlled) {
+    if (controlled || brakes) {
         rd_core_safe_command(core, 0.0);
         rd_copy(follower->effort, core->effort, core->n);
     }
@@ -137,6 +138,14 @@ const double *rd_follower_deactivate(rd_follower *follower)
 double rd_follower_fault_age(const rd_follower *follower)
 {
     return follower->fault_since == RD_NO_EPOCH ? 0.0 : 1e-9 * (double)(follower->now - follower->fault_since);
+}
+
+int rd_follower_has_faded(const rd_follower *follower)
+{
+    const rd_core *core = follower->session->core;
+    const double rested = core->blind.active ? core->blind.rested : 0.0; /* below 0: it brakes the arm yet */
+    const double fade = core->settings->safe_output == RD_ZERO ? 0.0 : core->settings->safe_fade_time + SENT;
+    return follower->fault_since != RD_NO_EPOCH && rested >= 0.0 && rd_follower_fault_age(follower) >= rested + fade;
 }
 
 void rd_follower_drive_reference(const rd_follower *follower, double *position, double *velocity)

@@ -48,8 +48,10 @@ const double *rd_follower_update(rd_follower *follower, const rd_cycle *cycle);
 void rd_follower_drive_reference(const rd_follower *follower, double *position, double *velocity);
 /* How long the fail-safe output has been active [s]; 0 while it is not. */
 double rd_follower_fault_age(const rd_follower *follower);
+/* Whether the fail-safe output of a fault has been played to its end. */
+int rd_follower_has_faded(const rd_follower *follower);
 /* The efforts (n) to leave behind: those with which the fail-safe output begins, or the last ones of a fail-safe output
- * that is active. */
+ * that is active, but for those that brake the arm. */
 const double *rd_follower_deactivate(rd_follower *follower);
 
 /* From another thread: slow down with the deceleration of an emergency stop and stay there until _reset_fault. Where the
