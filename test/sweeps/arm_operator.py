@@ -13,7 +13,8 @@ payload up to the capacity that is not declared, gravity that is tilted by up to
   inertia bears twelve times the inertia of its model. With kp below SOFT and wrong masses an arm that sags
   may follow at SAGGING. Excused are lost states, a push, a mode without position feedback, rare states, a
   declared delay above DELAYED or a joint that is freed while a payload is not declared (gains that 50 Hz
-  permit are too low for it), and EXCUSED seconds after each;
+  permit are too low for it), an end stop that soft springs under such a payload run into against all of a
+  joint's effort, and EXCUSED seconds after each;
 - acceleration: the reference of a trajectory or a hold has at most MARGIN of max_acceleration, or of what it
   had when its plan was accepted;
 - place: no joint is farther than v²/(2 a) + SLACK outside the span of where it was when its plan was accepted
@@ -50,7 +51,7 @@ from robot_dynamics.stewart.orientation import rotation_from_vector
 MARGIN, WEAK, LOADED, SAGGING, SLACK, EXCUSED, FREED = 1.05, 1.15, 1.2, 1.4, 0.04, 0.5, 0.02
 SETTLED, STEP, SAGS, FALLS = 0.3, 0.1, 1.0, 0.5
 SLUGGISH, DELAYED, SOFT = 0.02, 0.005, 20.0
-SETTLING, STILL = 2.0, 0.04
+SETTLING, STILL, AT_STOP = 2.0, 0.04, 0.01
 FREE = ("gravity_compensation", "feedforward")
 """Modes without position feedback."""
 FRICTION = {
@@ -513,6 +514,8 @@ class ArmOperator(RuleBasedStateMachine):
         quick = np.abs(qd) / rig.speeds
         if self.wrong == "payload" and parameters.loop_delay > DELAYED:
             self.excused = max(self.excused, now + EXCUSED)
+        if self.wrong == "payload" and parameters.mode in YIELDING and self._runs_into_a_stop:
+            self.excused = max(self.excused, now + EXCUSED)
         if now <= self.excused:
             self._anywhere()
         if now > self.excused and not self.blocked:
@@ -587,6 +590,16 @@ class ArmOperator(RuleBasedStateMachine):
         if parameters.mode in YIELDING:
             return 3.0 if self.scale == 1.0 and self._damped else np.inf
         return max(slow, wrong)
+
+    @property
+    def _runs_into_a_stop(self) -> bool:
+        """True where all of a joint's effort has not kept it from its end stop."""
+        rig = self.rig
+        lower, upper = np.array([(limit.lower, limit.upper) for limit in rig.plant.limits]).T
+        q, share = rig.plant.position, rig.command.effort / rig.control.effort_limits
+        return bool(
+            (((q < lower + AT_STOP) & (share > 0.99)) | ((q > upper - AT_STOP) & (share < -0.99))).any()
+        )
 
     @property
     def _softest(self) -> float:
