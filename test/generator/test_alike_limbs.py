@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import interpreter
 import numpy as np
 import pinocchio
 import pytest
@@ -19,17 +20,7 @@ from robot_dynamics.dynamics.quantities import QUANTITIES
 from robot_dynamics.model.chain import JointKind, KinematicChain, RigidBody, Tip
 from robot_dynamics.model.load import load_urdf
 
-FUNCTIONS = {
-    Operation.ADD: np.add,
-    Operation.SUB: np.subtract,
-    Operation.MUL: np.multiply,
-    Operation.DIV: np.divide,
-    Operation.NEG: np.negative,
-    Operation.SIN: np.sin,
-    Operation.COS: np.cos,
-    Operation.SQRT: np.sqrt,
-    Operation.PICK: lambda vector, lane: vector[int(lane)],
-}
+FUNCTIONS = interpreter.FUNCTIONS | {Operation.PICK: lambda vector, lane: vector[int(lane)]}
 REAL = ("baxter_description/urdf/baxter.urdf", "talos_data/robots/talos_full_v2.urdf")
 MARKED = [
     pytest.param(name, marks=pytest.mark.long) if name.endswith("derivatives") else name

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from robot_dynamics.codegen.program import Operation, Program
 from robot_dynamics.errors import StateError
 
-_FUNCTIONS: dict[Operation, Callable[..., Any]] = {
+FUNCTIONS: dict[Operation, Callable[..., Any]] = {
     Operation.ADD: np.add,
     Operation.SUB: np.subtract,
     Operation.MUL: np.multiply,
@@ -50,7 +50,7 @@ def evaluate(program: Program, inputs: Mapping[str, ArrayLike]) -> dict[str, NDA
     batch = np.broadcast_shapes(*(np.shape(value) for value in values))
     values.extend(np.float64(constant) for constant in program.constants)
     for instruction in program.instructions:
-        values.append(_FUNCTIONS[instruction.operation](*(values[i] for i in instruction.operands)))
+        values.append(FUNCTIONS[instruction.operation](*(values[i] for i in instruction.operands)))
     outputs, position = {}, 0
     for argument in program.outputs:
         results = [values[i] for i in program.results[position : position + argument.size]]
