@@ -11,7 +11,7 @@ vectors whose signs agree. Where that is not possible, a vector is multiplied by
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -49,9 +49,8 @@ def limbs_program(
     alike = _Alike(graph, results, groups)
     if not alike.partners:
         return None
-    try:
-        vectors = _Vectors(graph, alike, results)
-    except _TangledError:
+    vectors = _Vectors(graph, alike, results)
+    if not vectors.results:
         return None
     following = iter(vectors.results)
     program = factored_program(vectors.graph, name, [(a, [next(following) for _ in v]) for a, v in outputs])
@@ -65,10 +64,6 @@ def _operands(graph: ExpressionGraph, number: int) -> tuple[int, ...]:
     if kind in (INPUT, CONSTANT):
         return ()
     return (a >> 1,) if kind in _FUNCTIONS else (a, b)
-
-
-class _TangledError(Exception):
-    """Vectors that would depend on themselves, or be more than the scalars."""
 
 
 class _Alike:
@@ -219,7 +214,7 @@ class _Vectors:
     Attributes:
         graph: the new one: the inputs of the old one, then one input per vector that operations begin with.
         inputs: those vectors.
-        results: in the new graph.
+        results: in the new graph; none where vectors would depend on themselves, or be more than the scalars.
     """
 
     def __init__(self, graph: ExpressionGraph, alike: _Alike, results: Sequence[int]) -> None:
@@ -235,7 +230,8 @@ class _Vectors:
         self._planned: dict[_Nodes, _Vector] = {}
         self._scalars: dict[int, int] = {}
         self._vectors: dict[_Nodes, tuple[int, Signs]] = {}
-        order = list(self._order([literal >> 1 for literal in results]))
+        self.results: list[Expression] = []
+        order = self._order([literal >> 1 for literal in results])
         for item in order:
             if isinstance(item, tuple):
                 self._plan(item)
@@ -244,11 +240,12 @@ class _Vectors:
                 self._vectors[item] = self._vector(item)
             else:
                 self._scalars[item] = self._scalar(item)
-        self.results = [Expression(self.graph, self._scalars[x >> 1] ^ (x & 1)) for x in results]
+        if order:
+            self.results = [Expression(self.graph, self._scalars[x >> 1] ^ (x & 1)) for x in results]
 
-    def _order(self, roots: Sequence[int]) -> Iterator[int | _Nodes]:
-        """Scalars and vectors, each after what it is made of."""
-        done: set[int | _Nodes] = set()
+    def _order(self, roots: Sequence[int]) -> Sequence[int | _Nodes]:
+        """Scalars and vectors, each after what it is made of; nothing where that cannot be."""
+        done: dict[int | _Nodes, None] = {}  # in this order
         begun: set[int | _Nodes] = set()
         waiting: list[int | _Nodes] = list(roots[::-1])
         while waiting:
@@ -257,14 +254,13 @@ class _Vectors:
             if missing and item not in done:
                 begun.add(item)
                 if not begun.isdisjoint(missing) or len(done) > 2 * len(self._old.nodes):
-                    raise _TangledError
+                    return ()
                 waiting += missing[::-1]
                 continue
             begun.discard(item)
             waiting.pop()
-            if item not in done:
-                done.add(item)
-                yield item
+            done[item] = None
+        return tuple(done)
 
     def _needed(self, item: int | _Nodes) -> Sequence[int | _Nodes]:
         if isinstance(item, int):
