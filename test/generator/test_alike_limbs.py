@@ -22,10 +22,8 @@ from robot_dynamics.model.load import load_urdf
 
 FUNCTIONS = interpreter.FUNCTIONS | {Operation.PICK: lambda vector, lane: vector[int(lane)]}
 REAL = ("baxter_description/urdf/baxter.urdf", "talos_data/robots/talos_full_v2.urdf")
-MARKED = [
-    pytest.param(name, marks=pytest.mark.long) if name.endswith("derivatives") else name
-    for name in QUANTITIES
-]
+AT_ONCE = ("inverse_dynamics", "mass_matrix", "energy")
+MARKED = [name if name in AT_ONCE else pytest.param(name, marks=pytest.mark.long) for name in QUANTITIES]
 MIRROR = np.diag([1.0, -1.0, 1.0])
 
 
@@ -201,9 +199,7 @@ def test_derivatives_and_regressor_of_kernels_agree_with_pinocchio(alike):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(
-    "name", ["baxter_description/urdf/baxter.urdf", "talos_data/robots/talos_full_v2.urdf"]
-)
+@pytest.mark.parametrize("name", REAL)
 def test_real_robots(name):
     path = example_robot(name)
     if path is None:
