@@ -105,6 +105,11 @@ void rd_follower_emergency_stop(rd_follower *follower)
     request_stop(follower);
 }
 
+int rd_follower_is_stopped(const rd_follower *follower)
+{
+    return atomic_load_explicit(&follower->stopped, memory_order_acquire);
+}
+
 void rd_follower_activate(rd_follower *follower, int64_t steady, int lockstep)
 {
     rd_loop_init(&follower->loop, steady_clock, keep_effort, follower, lockstep);
@@ -117,7 +122,7 @@ void rd_follower_activate(rd_follower *follower, int64_t steady, int lockstep)
     memset(follower->effort, 0, sizeof(double) * (size_t)follower->session->core->n);
     rd_loop_offer(&follower->loop, follower->session);
     rd_loop_request(&follower->loop, RD_ACTIVATE);
-    if (atomic_load_explicit(&follower->stopped, memory_order_acquire)) {
+    if (rd_follower_is_stopped(follower)) {
         request_stop(follower);
     }
 }

@@ -57,6 +57,8 @@ const double *rd_follower_deactivate(rd_follower *follower);
 /* From another thread: slow down with the deceleration of an emergency stop and stay there until _reset_fault. Where the
  * follower is not active, its next activation begins so. */
 void rd_follower_emergency_stop(rd_follower *follower);
+/* Whether such a stop has been asked for since the last _reset_fault that succeeded. */
+int rd_follower_is_stopped(const rd_follower *follower);
 /* From another thread, one at a time with _standing: end an emergency stop or a protective stop; 0 while the arm moves: it
  * must rest first. References are followed again when they are at rest where the arm is. */
 int rd_follower_reset_fault(rd_follower *follower);
