@@ -21,9 +21,9 @@ def single(program: Program) -> str:
     return kernel(program, computed(program, text), text)
 
 
-def kernel(program: Program, computed: Sequence[str], text: ProgramText) -> str:
+def kernel(program: Program, body: Sequence[str], text: ProgramText) -> str:
     """The function ``kernel`` from the statements after which every name in ``text`` is known."""
-    lines = [*computed]
+    lines = [*body]
     lines += [f"const double r{i} = {result};" for i, result in enumerate(text.results)]
     targets = Targets.of(program)
     lines += [f"{targets.scalar(i)} = r{i};" for i in range(len(text.results))]

@@ -16,7 +16,7 @@ from robot_dynamics.errors import readable
 from robot_dynamics.model.chain import KinematicChain
 from robot_dynamics.native.kernel import Kernel
 from robot_dynamics.native.loading import load_kernel
-from robot_dynamics.native.waiting import shown
+from robot_dynamics.native.waiting import waiting_line
 from robot_dynamics.spatial import Array
 
 # Options by name, as `Option.read` gives them, in the order of the quantity's.
@@ -56,7 +56,7 @@ class KernelLoader:
         live = self._inputs(quantity)
         constant = any(array.name == "gravity" for array in about.held) and "gravity" not in live
         model = model_fingerprint(self._chain, self._gravity if constant else None)
-        with shown(f"generating and compiling {quantity} of {readable(self._chain.name)}"):
+        with waiting_line(f"generating and compiling {quantity} of {readable(self._chain.name)}"):
             return load_kernel(
                 key=f"{quantity} {given} {live} {settings} {model}",
                 generator=programs.__name__,

@@ -15,7 +15,7 @@ _ERASED = "\r\x1b[K"
 
 
 @contextlib.contextmanager
-def shown(text: str, after: float = AFTER) -> Iterator[None]:
+def waiting_line(text: str, after: float = AFTER) -> Iterator[None]:
     """Context of work of the main thread; a terminal on standard error shows ``text`` and the time so far.
 
     Args:

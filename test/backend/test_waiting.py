@@ -8,7 +8,7 @@ import threading
 
 import pytest
 
-from robot_dynamics.native.waiting import shown
+from robot_dynamics.native.waiting import waiting_line
 
 
 @pytest.fixture
@@ -22,7 +22,7 @@ def ends():
 def test_a_terminal_shows_the_work_and_is_left_empty(ends, monkeypatch):
     stream, terminal = ends
     monkeypatch.setattr(sys, "stderr", stream)
-    with shown("compiling", after=0.0):
+    with waiting_line("compiling", after=0.0):
         seen = b""
         while b"compiling: 0 s" not in seen:
             seen += terminal.read(1)
@@ -35,13 +35,13 @@ def test_short_work_and_other_threads_show_nothing(ends, monkeypatch):
     monkeypatch.setattr(sys, "stderr", stream)
 
     def work():
-        with shown("elsewhere", after=0.0):
+        with waiting_line("elsewhere", after=0.0):
             pass
 
     thread = threading.Thread(target=work)
     thread.start()
     thread.join()
-    with shown("short", after=1e6):
+    with waiting_line("short", after=1e6):
         pass
     stream.write("end")
     stream.flush()
@@ -51,6 +51,6 @@ def test_short_work_and_other_threads_show_nothing(ends, monkeypatch):
 def test_a_file_gets_nothing(monkeypatch):
     stream = io.StringIO()
     monkeypatch.setattr(sys, "stderr", stream)
-    with shown("compiling", after=0.0):
+    with waiting_line("compiling", after=0.0):
         pass
     assert stream.getvalue() == ""
