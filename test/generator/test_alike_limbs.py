@@ -9,8 +9,7 @@ import numpy as np
 import pinocchio
 import pytest
 import random_robots
-from installed_robots import example_robot
-from tree_oracle import GRAVITY, Oracle, agree, as_placed
+from tree_oracle import GRAVITY, Oracle, agree, as_placed, real_tree
 
 from robot_dynamics.codegen.program import Operation
 from robot_dynamics.dynamics.compiled import compile_dynamics
@@ -18,7 +17,6 @@ from robot_dynamics.dynamics.generator.search import Objective
 from robot_dynamics.dynamics.programs import make_program
 from robot_dynamics.dynamics.quantities import QUANTITIES
 from robot_dynamics.model.chain import JointKind, KinematicChain, RigidBody, Tip
-from robot_dynamics.model.load import load_urdf
 
 FUNCTIONS = interpreter.FUNCTIONS | {Operation.PICK: lambda vector, lane: vector[int(lane)]}
 REAL = ("baxter_description/urdf/baxter.urdf", "talos_data/robots/talos_full_v2.urdf")
@@ -201,10 +199,7 @@ def test_derivatives_and_regressor_of_kernels_agree_with_pinocchio(alike):
 @pytest.mark.long
 @pytest.mark.parametrize("name", REAL)
 def test_real_robots(name):
-    path = example_robot(name)
-    if path is None:
-        pytest.skip("example-robot-data is not installed")
-    chain = as_placed(load_urdf(path, tips="all"))
+    chain = real_tree(name)
     dynamics, oracle = compile_dynamics(chain, GRAVITY, "c", ()), Oracle(chain)
     assert program_of(chain, "inverse_dynamics").limbs is not None
     agree(dynamics.inverse_dynamics(oracle.q, oracle.qd, oracle.qdd), oracle.efforts())

@@ -9,8 +9,7 @@ import numpy as np
 import pinocchio
 import pytest
 import random_robots
-from installed_robots import example_robot
-from tree_oracle import GRAVITY, Oracle, agree, as_placed
+from tree_oracle import GRAVITY, Oracle, agree, as_placed, real_tree
 
 from robot_dynamics.dynamics.compiled import compile_dynamics
 from robot_dynamics.dynamics.formulations.newton_euler import newton_euler
@@ -18,7 +17,6 @@ from robot_dynamics.dynamics.serial_model import SerialModel
 from robot_dynamics.errors import ModelError, ParameterError
 from robot_dynamics.model.chain import RigidBody
 from robot_dynamics.model.dh import dh_parameters
-from robot_dynamics.model.load import load_urdf
 
 REAL = ("go1_description/urdf/go1.urdf",)
 
@@ -164,10 +162,7 @@ def test_wrenches_and_payloads_of_every_tip(case):
 @pytest.mark.long
 @pytest.mark.parametrize("name", REAL)
 def test_real_robots_whole(name):
-    path = example_robot(name)
-    if path is None:
-        pytest.skip("example-robot-data is not installed")
-    chain = as_placed(load_urdf(path, tips="all"))
+    chain = real_tree(name)
     dynamics, oracle = compile_dynamics(chain, GRAVITY, "python", ()), Oracle(chain)
     agree(dynamics.inverse_dynamics(oracle.q, oracle.qd, oracle.qdd), oracle.efforts())
     agree(dynamics.mass_matrix(oracle.q), oracle.mass())

@@ -6,9 +6,12 @@ from dataclasses import replace
 
 import numpy as np
 import pinocchio
+import pytest
 import random_robots
+from installed_robots import example_robot
 
 from robot_dynamics.dynamics.serial_model import SerialModel
+from robot_dynamics.model.load import load_urdf
 
 GRAVITY = (0.3, -1.0, -9.81)
 CLOSE = 1e-12
@@ -73,3 +76,11 @@ def as_placed(chain):
         origin = before @ link.pose_at(link.offset - joint.offset) @ own
         joints.append(replace(joint, origin=origin, axis=np.linalg.inv(own)[:3, 2]))
     return replace(chain, joints=tuple(joints))
+
+
+def real_tree(name):
+    """The tree of a description of example-robot-data, `as_placed`; the test is skipped without it."""
+    path = example_robot(name)
+    if path is None:
+        pytest.skip("example-robot-data is not installed")
+    return as_placed(load_urdf(path, tips="all"))
