@@ -434,7 +434,7 @@ poses(count=8, reach=0.1964, turn=[0.0, 0.0, 0.0], way=[0.0, 0.3476, -0.3318])
 teardown()
 """,
 )
-"""Twice the friction, declared, drove a wrist ahead of its reference, at 1.15 of its limit."""
+"""1.9 times the friction, declared, drove a wrist ahead of its reference, at 1.15 of its limit."""
 
 SLOWER_TARGETS_TAKEN_FOR_LATE_ONES = (
     "ur5",
