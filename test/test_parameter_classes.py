@@ -11,7 +11,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import yaml
 
 import robot_dynamics
 from robot_dynamics.errors import ParameterError
@@ -170,22 +169,3 @@ def test_what_cannot_be_negative_is_refused_below_zero_and_what_a_zero_leaves_ou
     if description.unit == "Hz":
         with pytest.raises(ParameterError, match=description.name):
             cls(**{description.name: given(description, 0.0)})
-
-
-HEADING = "# Parameters of the node"
-FILES = sorted((Path(__file__).parents[1] / "config").glob("*.yaml"))
-NODE_FILES = [file for file in FILES if file.read_text(encoding="utf-8").startswith(HEADING)]
-
-
-@pytest.mark.parametrize("file", NODE_FILES, ids=lambda file: file.stem)
-def test_the_parameter_file_of_a_node_has_the_defaults(file):
-    """Users copy these files and change what they need."""
-    assert len(NODE_FILES) >= 7
-    (listed,) = yaml.safe_load(file.read_text(encoding="utf-8")).values()
-    for name, value in listed["ros__parameters"].items():
-        defaults = [
-            list(known.default) if known.array else known.default
-            for _, known in PARAMETERS
-            if known.name == name
-        ]
-        assert value in defaults, f"{name} is {value!r}, its default one of {defaults}"

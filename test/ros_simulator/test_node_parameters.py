@@ -6,12 +6,10 @@ import os
 import subprocess
 import sys
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import pytest
 import rclpy
-import yaml
 from patience import PATIENCE
 from rclpy.parameter import Parameter
 from sensor_msgs.msg import JointState
@@ -20,13 +18,10 @@ from robot_dynamics.cli.main import main
 from robot_dynamics.cli.run import NODES
 from robot_dynamics.errors import ParameterError, StateError
 from robot_dynamics.extras import install_command
-from robot_dynamics.parameters import describe, parameter, per_joint, validate
+from robot_dynamics.parameters import parameter, per_joint, validate
 from robot_dynamics.ros.support import parameters
 from robot_dynamics.ros.support.messages import JointOrder, nanoseconds_to_stamp, stamp_to_nanoseconds
 from robot_dynamics.ros.support.processes import claim_domain, node_environment
-from robot_dynamics.simulation.parameters import PlantParameters, SimulatorParameters
-
-CONFIG = Path(__file__).parents[2] / "config"
 
 
 @dataclass(frozen=True)
@@ -75,18 +70,6 @@ def test_one_value_stands_for_all_joints():
     np.testing.assert_array_equal(per_joint((2.0, 3.0), ("a", "b"), "kp"), [2.0, 3.0])
     with pytest.raises(ParameterError, match="'kp' has 3 values; give 1, or 2 in the order a, b"):
         per_joint((1.0, 2.0, 3.0), ("a", "b"), "kp")
-
-
-def test_simulator_yaml_lists_every_parameter_at_its_default():
-    text = (CONFIG / "simulator.yaml").read_text(encoding="utf-8")
-    listed = yaml.safe_load(text)["/**"]["ros__parameters"]
-    known = {d.name: d for cls in (SimulatorParameters, PlantParameters) for d in describe(cls)}
-    for name, value in listed.items():
-        default = known[name].default
-        assert value == (list(default) if known[name].array else default), name
-    for name, description in known.items():
-        assert description.text
-        assert name in listed or f"# {name}: [" in text, name
 
 
 def test_joints_are_found_by_name_among_others():
