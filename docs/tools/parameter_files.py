@@ -18,6 +18,7 @@ from robot_dynamics.resources import resource
 WIDTH = 110
 HEAD = """\
 # Parameters of the node {node} at their defaults; docs/tools/parameter_files.py writes this file.
+# Those that are not fixed can be changed while the node runs; a bad value is refused with a reason.
 # A line such as "# name: [0.0]" stands for a list that is empty by default: ROS 2 has no typed empty list.
 /**/{node}:
   ros__parameters:
