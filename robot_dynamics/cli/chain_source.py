@@ -25,7 +25,7 @@ PLATFORMS = ("stewart_demo", "stewart_dasgupta1998")
 
 
 def add_chain_arguments(parser: argparse.ArgumentParser, *, optional: bool = False) -> None:
-    """Declare URDF, --root, --tip, --tips and --lock."""
+    """Declare URDF and what chooses a part of it."""
     parser.add_argument(
         "urdf",
         metavar="URDF",
@@ -34,11 +34,20 @@ def add_chain_arguments(parser: argparse.ArgumentParser, *, optional: bool = Fal
         help="robot description (URDF), the name of a shipped robot, such as puma560, or the topic of a"
         " running one, such as /robot_description; - reads standard input",
     )
+    add_part_arguments(parser)
+
+
+def add_part_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare what chooses a part of a robot: --root, --tip, --tips, --lock, --srdf and --group."""
     parser.add_argument(
         "--root", metavar="LINK", help="link fixed to the ground (default: the root of the tree)"
     )
     parser.add_argument("--tip", metavar="LINK", help="link at the chain's end (default: the end of the arm)")
-    add_tips_argument(parser)
+    parser.add_argument(
+        "--tips",
+        metavar="LINKS",
+        help="links at the ends of a tree, separated by commas, or all (default: one --tip)",
+    )
     parser.add_argument(
         "--lock",
         metavar="JOINT=POSITION",
@@ -47,25 +56,11 @@ def add_chain_arguments(parser: argparse.ArgumentParser, *, optional: bool = Fal
         default=[],
         help="hold a joint at a position [rad or m]; may be repeated",
     )
-    add_semantics_arguments(parser)
-
-
-def add_semantics_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare --srdf and --group."""
     parser.add_argument(
         "--srdf", metavar="FILE", help="semantic description: groups, named poses, disabled collisions"
     )
     parser.add_argument(
         "--group", metavar="NAME", help="group of the semantic description, instead of --root and --tip"
-    )
-
-
-def add_tips_argument(parser: argparse.ArgumentParser) -> None:
-    """Declare --tips."""
-    parser.add_argument(
-        "--tips",
-        metavar="LINKS",
-        help="links at the ends of a tree, separated by commas, or all (default: one --tip)",
     )
 
 

@@ -14,11 +14,9 @@ from typing import TYPE_CHECKING
 from robot_dynamics.cli import streams
 from robot_dynamics.cli.chain_source import (
     add_gravity_argument,
-    add_semantics_arguments,
-    add_tips_argument,
+    add_part_arguments,
     description_file,
     ends_of,
-    locked_joint,
     number_within,
     semantics_of,
     whole_number,
@@ -56,18 +54,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         " puma560, or the topic of a running one, such as /robot_description; - reads standard input",
     )
     parser.add_argument("arguments", nargs="*", metavar="NAME:=VALUE", help="arguments of the xacro")
-    parser.add_argument("--root", metavar="LINK", help="link fixed to the ground (default: the tree's root)")
-    parser.add_argument("--tip", metavar="LINK", help="link at the end (default: the end of the arm)")
-    add_tips_argument(parser)
-    parser.add_argument(
-        "--lock",
-        metavar="JOINT=POSITION",
-        type=locked_joint,
-        action="append",
-        default=[],
-        help="hold a joint at a position [rad or m]; may be repeated",
-    )
-    add_semantics_arguments(parser)
+    add_part_arguments(parser)
     parser.add_argument("--pose", metavar="NAME", help="pose of the semantic description to begin in")
     parser.add_argument(
         "--payload",
