@@ -34,6 +34,10 @@ TILE = 8
 NEAR_BYTES = 48 * 1024
 FEWEST = 4
 FAR_BYTES = 128 * 1024
+# The states of the next tile are asked for where those of all tiles take more than this [bytes]: as much as
+# the caches of one core hold. No block asks for more vectors than so many: then requests wait for each other.
+ASKED_BYTES = 1024 * 1024
+ASKED_VECTORS = 40
 # Instructions whose code fits in the nearest cache, from block to block.
 RESIDENT = 2400
 # Compilers take time that grows faster than a function. Beyond so many instructions a single state passes
@@ -125,18 +129,25 @@ def _blocks(program: Program, shared: Collection[str]) -> str:
         else:
             lines.append(f"load_rows(count, {size}, in[{number}], {to}, TILE);")
         first += size
+    rows = [(i, a.size) for i, a in enumerate(program.inputs) if a.name not in shared]
+    if tile * sum(size for _, size in rows) > ASKED_VECTORS * len(parts.blocks):
+        rows = []
     for block in range(len(parts.blocks)):
-        # While the blocks compute, the memory behind the results comes near.
+        # While the blocks compute, the memory behind the results comes near, and the states of the next tile.
+        part = f"{block}, {len(parts.blocks)}"
         for number, size in enumerate(targets.sizes):
-            lines.append(f"ask_for({targets.array(number)}, {size} * count, {block}, {len(parts.blocks)});")
+            lines.append(f"ask_for({targets.array(number)}, {size} * count, {part}, 1);")
+        if rows:
+            asked = (f"ask_for(in[{i}] + {size} * count, {size} * next, {part}, 0);" for i, size in rows)
+            lines += ["if (next) {", *(f"    {line}" for line in asked), "}"]
         lines.append(f"total += block{block}(vectors, inputs, slots, results);")
     first = 0
     for number, size in enumerate(targets.sizes):
         lines.append(f"store_rows(count, {size}, results[{first}], TILE, {targets.array(number)});")
         first += size
     lines.append("return all_zero(total);")
-    head = "/* Up to TILE * LANES states. */\n"
-    head += f"static int tile(size_t count, const double *const *in, {targets.parameter})"
+    head = "/* Up to TILE * LANES states. Of those after them, `next` are asked for. */\n"
+    head += f"static MOVES int tile(size_t count, size_t next, const double *const *in, {targets.parameter})"
     return "\n".join([*functions, f"{head}\n{{\n{indented(lines)}}}\n"])
 
 
@@ -223,13 +234,16 @@ def _batch(program: Program, shared: Collection[str]) -> str:
     outputs = ", ".join(f"out[{k}]" for k in range(len(targets.sizes)))
     lines = [f"const double *row[] = {{{names}}};"]
     lines += [f"double *place[] = {{{outputs}}};"] if several else []
+    state = sum(argument.size for argument in program.inputs if argument.name not in shared)
     lines += [
+        f"const size_t most = count * {state} * sizeof(double) > {ASKED_BYTES} ? TILE * LANES : 0;",
         "int finite = 1;",
         "while (count) {",
         "    const size_t states = count < TILE * LANES ? count : TILE * LANES;",
-        f"    finite &= tile(states, row, {place});",
-        *(f"    {line}" for line in moved),
         "    count -= states;",
+        "    const size_t next = count < most ? count : most;",
+        f"    finite &= tile(states, next, row, {place});",
+        *(f"    {line}" for line in moved),
         "}",
         "return finite;",
     ]

@@ -160,6 +160,13 @@ static inline lanes sqrt_lanes(lanes x)
     return x;
 }
 
+/* Long programs are compiled for size, or hardly optimised at all. What moves their states is not. */
+#if defined(__GNUC__) && !defined(__clang__)
+#define MOVES __attribute__((optimize("O2")))
+#else
+#define MOVES
+#endif
+
 /* Where states are rows of an array: LANES of its entries wherever they lie. */
 typedef double unaligned __attribute__((vector_size(8 * LANES), aligned(8), may_alias));
 
@@ -183,7 +190,7 @@ typedef double unaligned __attribute__((vector_size(8 * LANES), aligned(8), may_
 
 /* Transpose LANES vectors: each riffle of the two halves moves one bit of an entry's row into its column. Unrolled,
  * because vectors that are picked by a loop's counter wait in memory. */
-static inline void transpose(lanes *square)
+static inline MOVES void transpose(lanes *square)
 {
     lanes riffled[LANES];
 #pragma GCC unroll 3
@@ -201,14 +208,14 @@ static inline void transpose(lanes *square)
 }
 
 /* First entry of group g of LANES columns of `size`: the last group overlaps the one before. */
-static inline size_t group(size_t g, size_t size)
+static inline MOVES size_t group(size_t g, size_t size)
 {
     return size >= LANES && (g + 1) * LANES > size ? size - LANES : g * LANES;
 }
 
 /* The columns of `count` rows of `size` doubles: state LANES * v + lane in the lane of columns[k * tile + v]. Vectors
  * are filled with copies of the last row. */
-static inline void load_rows(size_t count, size_t size, const double *rows, lanes *columns, size_t tile)
+static inline MOVES void load_rows(size_t count, size_t size, const double *rows, lanes *columns, size_t tile)
 {
     const double *const end = rows + count * size;
     for (size_t v = 0; v * LANES < count; ++v) {
@@ -241,7 +248,7 @@ static inline void load_rows(size_t count, size_t size, const double *rows, lane
 }
 
 /* Columns of one row that stands for all states. */
-static inline void repeat_row(size_t vectors, size_t size, const double *row, lanes *columns, size_t tile)
+static inline MOVES void repeat_row(size_t vectors, size_t size, const double *row, lanes *columns, size_t tile)
 {
     for (size_t k = 0; k < size; ++k) {
         for (size_t v = 0; v < vectors; ++v) {
@@ -250,16 +257,20 @@ static inline void repeat_row(size_t vectors, size_t size, const double *row, la
     }
 }
 
-/* Ask for the memory that a share of `count` doubles will be written to: part `part` of `parts`. */
-static inline void ask_for(double *first, size_t count, size_t part, size_t parts)
+/* Ask for the memory of a share of `count` doubles that will be read, or written: part `part` of `parts`. */
+static inline MOVES void ask_for(const double *first, size_t count, size_t part, size_t parts, int write)
 {
     for (size_t i = count * part / parts; i < count * (part + 1) / parts; i += 64 / sizeof(double)) {
-        __builtin_prefetch(first + i, 1, 2);
+        if (write) {
+            __builtin_prefetch(first + i, 1, 2);
+        } else {
+            __builtin_prefetch(first + i, 0, 3);
+        }
     }
 }
 
 /* The way back. A row may be written past its end where the next one follows, which is written after it. */
-static inline void store_rows(size_t count, size_t size, const lanes *columns, size_t tile, double *rows)
+static inline MOVES void store_rows(size_t count, size_t size, const lanes *columns, size_t tile, double *rows)
 {
     double *const end = rows + count * size;
     for (size_t v = 0; v * LANES < count; ++v) {

@@ -6,7 +6,7 @@ from random_arms import PinocchioArm, random_chain
 
 from robot_dynamics import compile_dynamics
 from robot_dynamics.codegen import emit_lanes
-from robot_dynamics.codegen.emit_lanes import TILE
+from robot_dynamics.codegen.emit_lanes import ASKED_BYTES, TILE
 from robot_dynamics.codegen.partition import partition
 from robot_dynamics.codegen.program import Argument, Instruction, Operation, Program
 from robot_dynamics.dynamics.programs import make_program
@@ -51,6 +51,14 @@ def test_batches_agree_with_pinocchio(dynamics, states, reference, samples):
 
 def test_one_state_agrees_with_pinocchio(dynamics, states, reference):
     close(dynamics.inverse_dynamics(*states[:, 5]), reference[5])
+
+
+def test_a_batch_beyond_the_caches_gives_what_its_parts_give(dynamics):
+    samples = ASKED_BYTES // (3 * 8 * JOINTS) + SAMPLES
+    states = np.random.default_rng(5).normal(size=(3, samples, JOINTS))
+    starts = range(0, samples, SAMPLES)
+    parts = [dynamics.inverse_dynamics(*states[:, start : start + SAMPLES]) for start in starts]
+    np.testing.assert_array_equal(dynamics.inverse_dynamics(*states), np.concatenate(parts))
 
 
 @pytest.mark.parametrize("place", range(3))
