@@ -79,11 +79,13 @@ def test_a_picture_that_changes_otherwise_is_probed_again():
     assert fineness.value == pytest.approx(0.875, rel=0.05)
 
 
-def test_controls_that_come_while_it_is_probed_count_for_nothing():
-    browser = Browser(2.0, phone=True)
+@pytest.mark.parametrize("density", [0.375, 0.75, 2.0])
+@pytest.mark.parametrize("comes", [6, 8, 10])
+def test_controls_that_come_while_it_is_probed_count_for_nothing(density, comes):
+    browser = Browser(density, phone=True)
     fineness = Fineness(browser)
-    for number in range(60):
-        browser.phone = number < 8
+    for number in range(80):
+        browser.phone = number < comes
         fineness.look(*browser.size())
-    assert fineness.value == pytest.approx(2.0, rel=0.05)
+    assert fineness.value == pytest.approx(density, rel=0.05)
     assert browser.controls == CONTROLS

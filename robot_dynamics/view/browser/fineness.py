@@ -35,6 +35,7 @@ class Fineness:
         self._panel = client.gui.main_panel
         self._size = self._before = (0, 0)
         self._looks = self._still = 0
+        self._found = 0.0
         self._known = False
         self.value = 1.0
 
@@ -66,19 +67,25 @@ class Fineness:
         elif self._probing:
             self._judge()
         elif self._still >= STILL:
-            self._before, self._looks = last, 1
+            self._before, self._looks, self._found = last, 1, 0.0
             self._panel.set_width(CONTROLS + PROBE)
 
     def _judge(self) -> None:
-        """Judge the picture beside wider controls."""
-        found = (self._before[0] - self._size[0]) / PROBE
+        """Judge the picture beside wider controls, and then beside controls of the usual width."""
+        lost = self._before[0] - self._size[0]
         self._looks += 1
-        if self._size[1] != self._before[1] or not -BELIEVED[0] < found < BELIEVED[1]:
-            self._looks = 0  # something else has changed it, too: once more
-        elif self._still and found > BELIEVED[0]:
-            self._known, self.value = True, found
-        elif self._looks > LOOKS:
+        if self._looks > LOOKS:
             self._known = True
+        elif self._size[1] != self._before[1] or not -BELIEVED[0] < lost / PROBE < BELIEVED[1]:
+            self._looks = 0  # something else has changed it, too: once more
+        elif self._found:
+            if abs(lost) <= UNCHANGED:
+                self._known, self.value = True, self._found
+            elif self._still and abs(lost - PROBE * self._found) > UNCHANGED:
+                self._looks = 0  # the controls took more than the probe, as where they have just come
+            return
+        elif self._still and lost / PROBE > BELIEVED[0]:
+            self._found = lost / PROBE
         else:
             return
         self._panel.set_width(CONTROLS)
