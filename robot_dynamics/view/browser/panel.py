@@ -217,6 +217,7 @@ class MovePanel:
             self.go(self._home)
         else:
             self.release()
+            self.follow(self._positions)  # before the user moves one of them
 
     def follow(self, positions: Mapping[str, float]) -> None:
         """Put the sliders where the robot is; those that the user has moved stay, locked ones do not."""
