@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 from patience import LONG_PATIENCE, RETYPE
-from ros_harness import NodeProcess, free_port
+from ros_harness import HarnessError, NodeProcess, free_port
 
 
 def web_view(namespace="", **parameters):
@@ -55,9 +55,16 @@ class Page:
         )
 
     def wait_for_notice(self, text):
-        self.peer.wait_until(
-            lambda: any(text in notice for notice in self.texts()), f"the page never says {text!r}"
-        )
+        said = []
+
+        def seen():
+            said[:] = self.texts()
+            return any(text in notice for notice in said)
+
+        try:
+            self.peer.wait_until(seen, f"the page never says {text!r}")
+        except HarnessError as error:
+            raise HarnessError(f"{error}\nthe page said at last: {said}") from None
 
     def texts(self):
         return self.driver.execute_script(

@@ -66,12 +66,16 @@ def settle(live):
     live.peer.wait_until(lambda: np.abs(live.pose() - live.reference()).max() < 0.05, "it does not settle")
 
 
-def test_the_page_shows_the_platform_and_its_sliders_follow_it(live):
-    live.peer.wait_until(lambda: not live.texts(), "the page complains")
+def wait_for_sliders(live):
     live.peer.wait_until(
         lambda: np.abs([live.slider_value(name) for name in SLIDERS] - live.pose()).max() < 1.0,
         "the sliders are not where the platform is",
     )
+
+
+def test_the_page_shows_the_platform_and_its_sliders_follow_it(live):
+    live.peer.wait_until(lambda: not live.texts(), "the page complains")
+    wait_for_sliders(live)
     seen = pixels(live.driver)
     assert len(np.unique(seen.reshape(-1, 3), axis=0)) > 500
     # The plate of the platform is light and warm, the sky and the ground are not.
@@ -126,6 +130,7 @@ def test_a_pose_that_the_legs_cannot_reach_is_refused_with_the_leg_and_the_numbe
     assert any("above its greatest 0.78 m" in text for text in live.texts())
     assert np.abs(live.pose() - before).max() < 0.5
     live.press("current pose")
+    wait_for_sliders(live)
 
 
 def test_too_fast_a_move_is_refused(live):
