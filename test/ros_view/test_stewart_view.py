@@ -15,6 +15,7 @@ from ros_harness import NodeProcess, Peer, peer_with
 from sensor_msgs.msg import JointState
 
 from robot_dynamics import stewart
+from robot_dynamics.control.stewart.platform_model import LEFT
 from robot_dynamics.resources import resource
 from robot_dynamics.ros.running import pacemaker
 from robot_dynamics.ros.support import qos
@@ -218,9 +219,10 @@ def test_a_controller_that_ends_is_told_and_one_that_comes_back_is_used_again(br
                 page.type("duration", 1.0)
                 page.press("send")
                 page.wait_for_notice("sent: 1.0 s")
+                # A reset is a jump: its error is taken for a load, and the estimate leaves some of it.
                 peer.wait_until(
-                    lambda height=height: abs(numbers(newest(peer, poses))[2] - height) < 0.5,
-                    "it does not move",
+                    lambda height=height: abs(numbers(newest(peer, poses))[2] - height) < 1e3 * LEFT + 0.5,
+                    f"it does not get to {height} mm",
                 )
                 peer.processes.remove(controller)
             page.wait_for_notice("no controller takes trajectories")
