@@ -22,6 +22,8 @@ STICTION = 1e-5
 
 An arm whose weight alone is commanded is in an unstable equilibrium. This friction keeps it there.
 """
+STUCK = 0.1
+"""The same at most, as an acceleration, which over ``kp`` is the error that it leaves [rad/s² or m/s²]."""
 
 
 class Simulated(NamedTuple):
@@ -82,8 +84,17 @@ def weights(robot: Simulated, position: Sequence[float]) -> dict[str, float]:
     return dict(zip(names, (float(effort) for effort in efforts), strict=True))
 
 
+def _most_stiction(robot: Simulated) -> Array:
+    """Greatest friction of each joint (n,) that only keeps it where it is [N·m or N]."""
+    dynamics = compile_dynamics(robot.chain, robot.gravity, friction=False)
+    rest = np.zeros(robot.chain.dof)
+    efforts = [dynamics.inverse_dynamics(rest, rest, unit) for unit in np.eye(robot.chain.dof)]
+    inertia = np.diag(efforts - dynamics.inverse_dynamics(rest, rest, rest))
+    return STUCK * (inertia + robot.drives.rotor_inertia)
+
+
 def _add_robot(robot: Simulated, ground: Element, floats: bool, timestep: float) -> None:
-    chain = robot.chain
+    chain, most = robot.chain, _most_stiction(robot)
     base = SubElement(ground, "body", _place(robot.root))  # MuJoCo has a body "world" of its own
     bodies: list[Element] = []
     for joint, carrier in zip(chain.joints, chain.carriers, strict=True):
@@ -97,10 +108,10 @@ def _add_robot(robot: Simulated, ground: Element, floats: bool, timestep: float)
         place = _place(pose(axes, joint.body.center_of_mass))
         inertia = {"mass": repr(float(joint.body.mass)), "diaginertia": _row(np.maximum(moments, 0.0))}
         SubElement(body, "inertial", {**inertia, **place})
-        _add_joint(robot, joint, body, timestep)
+        _add_joint(robot, joint, body, timestep, most)
 
 
-def _add_joint(robot: Simulated, joint: ChainJoint, body: Element, timestep: float) -> None:
+def _add_joint(robot: Simulated, joint: ChainJoint, body: Element, timestep: float, most: Array) -> None:
     kind = "slide" if joint.kind is JointKind.PRISMATIC else "hinge"
     added = SubElement(body, "joint", name=f"{robot.prefix}{joint.name}", type=kind, axis=_row(joint.axis))
     limits = np.array([joint.limits.lower, joint.limits.upper])
@@ -111,7 +122,8 @@ def _add_joint(robot: Simulated, joint: ChainJoint, body: Element, timestep: flo
         drives, at = robot.drives, joint.coordinate
         added.set("damping", repr(float(drives.friction.damping[at])))
         least = STICTION * joint.limits.effort if np.isfinite(joint.limits.effort) else STICTION
-        added.set("frictionloss", repr(max(float(drives.friction.friction[at]), least)))
+        friction = max(drives.friction.friction[at], min(least, most[at]))
+        added.set("frictionloss", repr(float(friction)))
         # As hard as a constraint of MuJoCo can be: a soft one creeps.
         added.set("solreffriction", _row((2.0 * timestep, 1.0)))
         added.set("solimpfriction", "0.9999 0.9999 0.001 0.5 2")

@@ -57,6 +57,11 @@ def test_the_mujoco_model_is_that_of_the_description_and_is_held_before_activati
         bias = pin.rnea(own, own.createData(), data.qpos, data.qvel, np.zeros(6))
         np.testing.assert_allclose(matrix, np.triu(inertia) + np.triu(inertia, 1).T, rtol=1e-6, atol=1e-7)
         np.testing.assert_allclose(data.qfrc_bias, bias, rtol=1e-6, atol=1e-6)
+    # Friction that only keeps an arm where it is leaves no joint 1 mrad from its goal, with kp of 100.
+    mujoco.mj_resetData(model, data)
+    mujoco.mj_forward(model, data)
+    mujoco.mj_fullM(model, data, matrix)
+    assert (model.dof_frictionloss <= 1.001e-3 * 100.0 * np.diag(matrix)).all()
     # What the launch file lets MuJoCo begin with holds the arm for 30 s.
     mujoco.mj_resetData(model, data)
     weights = launch_file(folder)["WEIGHTS"]
