@@ -221,8 +221,12 @@ def _gap(drives):
 @pytest.mark.parametrize("fault", [_jump, _backwards, _ahead, _too_fast, _no_pose, _gap])
 def test_faults_of_states_end_in_a_stop(drives, fault):
     moving(drives)
+    (last, velocity), sent = drives.setpoints[-1], len(drives.setpoints)
     fault(drives)
     drives.run(2.0)
+    if fault is not _gap:  # the stop begins where the drives have been sent, not where they are
+        step = np.abs(drives.setpoints[sent][0] - last).max()
+        assert step <= PERIOD * np.abs(velocity).max()
     assert drives.control.phase is Phase.HOLDING
     rests(drives, brake=drives.control.modes.mode is OperatingMode.PARKED)
 
