@@ -1,4 +1,6 @@
-"""Plant small faults in the package, one at a time, and count those that the fast tests notice.
+"""Plant small faults in the package, one at a time, and count those that the tests notice.
+
+The tests of ``make test`` come first; what they do not notice is given to the long ones.
 
     python test/mutation/run.py [--sample 100] [--seed 1] [--workers 2] [module, folder or module:line ...]
 
@@ -13,6 +15,7 @@ import multiprocessing
 import os
 import shlex
 import shutil
+import subprocess
 import sys
 import tempfile
 import time
@@ -34,8 +37,12 @@ LEFT_OUT = shutil.ignore_patterns(".*", "build", "install", "log", "__pycache__"
 PURE = ("codegen", "control", "model", "stewart", "parameters.py", "spatial.py")
 SLOWER = 4.0
 """A mutant whose tests take so many times as long as without it hangs, and is noticed by that."""
-LONGEST = 600.0
+LONGEST = 900.0
 """For the tests without any fault [s]."""
+STAGES = ("not ros and not browser and not long", "long and not ros and not browser")
+"""Marks of the tests, those of ``make test`` first."""
+NO_TEST = 5
+"""Exit code of pytest where no test has the marks."""
 
 
 @dataclass(frozen=True)
@@ -63,54 +70,75 @@ def enter_copy(folder: str) -> None:
     os.environ.pop("RD_REQUIRE", None)
 
 
-def command(tests: Iterable[str]) -> str:
-    """Run tests until the first failure."""
-    options = ("-x", "-q", "-p", "no:cacheprovider", "-m", "not ros and not browser")
+def command(tests: Iterable[str], marks: str) -> str:
+    """Run tests with these marks until the first failure."""
+    options = ("-x", "-q", "-p", "no:cacheprovider", "-m", marks)
     return shlex.join([sys.executable, "-m", "pytest", *options, *tests])
 
 
 @functools.cache
-def usual_time(tests: tuple[str, ...]) -> float:
-    """How long tests take without a fault [s].
+def usual_time(tests: tuple[str, ...], marks: str) -> float | None:
+    """How long tests take without a fault [s]; None where none has these marks.
 
     Raises:
-        RuntimeError: they fail.
+        RuntimeError: they fail, or take longer than LONGEST.
     """
     began = time.monotonic()
-    outcome, output = run_tests(command(tests), LONGEST)
-    if outcome is not TestOutcome.SURVIVED:
-        raise RuntimeError(f"the tests fail without any fault: {' '.join(tests)}\n{output[-3000:]}")
-    return time.monotonic() - began
+    run = shlex.split(command(tests, marks))
+    try:
+        done = subprocess.run(run, capture_output=True, text=True, timeout=LONGEST, check=False)
+    except subprocess.TimeoutExpired as error:
+        raise RuntimeError(
+            f"the tests take longer than {LONGEST:g} s without any fault: {shlex.join(run)}"
+        ) from error
+    if done.returncode not in (0, NO_TEST):
+        raise RuntimeError(f"the tests fail without any fault: {shlex.join(run)}\n{done.stdout[-3000:]}")
+    return time.monotonic() - began if done.returncode == 0 else None
 
 
-def judge_c(fault: CFault, tests: tuple[str, ...], patience: float) -> Verdict:
-    """As :func:`judge`; a fault that the compiler refuses is noticed."""
+def change_of(fault: CFault, text: str) -> str:
+    """The line before and after."""
+    line = fault.start_pos[0] - 1
+    return f"    -{text.splitlines()[line]}\n    +{fault.planted(text).splitlines()[line]}"
+
+
+def survives_in_c(fault: CFault, run: str, patience: float) -> tuple[bool, str]:
+    """As :func:`survives`; a fault that the compiler refuses is noticed."""
     text = fault.module_path.read_text(encoding="utf-8")
     try:
         fault.module_path.write_text(fault.planted(text), encoding="utf-8")
-        outcome, _ = run_tests(command(tests), patience)
+        outcome, _ = run_tests(run, patience)
     finally:
         fault.module_path.write_text(text, encoding="utf-8")
-    line = fault.start_pos[0]
-    changed = fault.planted(text).splitlines()[line - 1]
-    name = f"{fault.module_path.relative_to(PACKAGE)}:{line} {fault.operator_name}"
-    noticed = outcome is not TestOutcome.SURVIVED
-    return Verdict(name, noticed, f"    -{text.splitlines()[line - 1]}\n    +{changed}")
+    return outcome is TestOutcome.SURVIVED, change_of(fault, text)
+
+
+def survives(mutant: Fault, run: str, patience: float) -> tuple[bool, str]:
+    """Whether the tests pass with the fault, and the lines before and after."""
+    if isinstance(mutant, CFault):
+        return survives_in_c(mutant, run, patience)
+    result = mutate_and_test([mutant], run, patience)
+    if result.worker_outcome is not WorkerOutcome.NORMAL:
+        raise RuntimeError(f"{mutant} cannot be planted: {result.output}")
+    lines = [line for line in (result.diff or "").splitlines() if line[:1] in "+-" and line[:3] not in MARKS]
+    return not result.is_killed, "\n".join(f"    {line}" for line in lines)
 
 
 def judge(mutant: Fault) -> Verdict:
     """Plant a mutant in this process's copy, run the tests that concern it, and take it out again."""
-    tests = tests_for(mutant.module_path.relative_to(PACKAGE))
-    patience = SLOWER * usual_time(tests) + 10.0
-    if isinstance(mutant, CFault):
-        return judge_c(mutant, tests, patience)
-    result = mutate_and_test([mutant], command(tests), patience)
-    if result.worker_outcome is not WorkerOutcome.NORMAL:
-        raise RuntimeError(f"{mutant} cannot be planted: {result.output}")
+    module = mutant.module_path.relative_to(PACKAGE)
+    tests = tests_for(module)
     operator = mutant.operator_name.removeprefix("core/").removeprefix("Replace")
-    name = f"{mutant.module_path.relative_to(PACKAGE)}:{mutant.start_pos[0]} {operator}"
-    lines = [line for line in (result.diff or "").splitlines() if line[:1] in "+-" and line[:3] not in MARKS]
-    return Verdict(name, result.is_killed, "\n".join(f"    {line}" for line in lines))
+    name = f"{module}:{mutant.start_pos[0]} {operator}"
+    change = ""
+    for marks in STAGES:
+        usual = usual_time(tests, marks)
+        if usual is None:
+            continue
+        alive, change = survives(mutant, command(tests, marks), SLOWER * usual + 10.0)
+        if not alive:
+            return Verdict(name, True, change)
+    return Verdict(name, False, change)
 
 
 MARKS = ("---", "+++")
