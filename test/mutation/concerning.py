@@ -61,6 +61,10 @@ CONCERNING: dict[str, tuple[str, ...]] = {
     "control/waypoints.py": PATHS,
     "control/spline.py": PATHS,
     "control/tridiagonal.py": PATHS,
+    "control/core/follower.c": (
+        "test/controllers/test_follower_drill.py",
+        "test/controllers/test_controller_package.py",
+    ),
     "control/core/platform": (
         "test/control/test_stewart_core.py",
         "test/control/test_stewart_loads.py",
