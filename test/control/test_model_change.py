@@ -100,10 +100,17 @@ def test_a_new_controller_begins_with_the_effort_of_the_old_one():
 
 
 def test_zero_changes_at_once():
-    control = ArmController(pendulum_chain(), Pendulum(), ArmParameters(model_change_time=0.0))
-    held(control, 0, 5)
-    control.change_model(Laden(2.0))
-    assert held(control, 5, 1)[0] == pytest.approx(Laden(2.0).inverse_dynamics(Q, QD, QD)[0])
+    """As fast as max_effort_step allows; such a step is no fault, of which several would latch."""
+    last, new = (model.inverse_dynamics(Q, QD, QD)[0] for model in (Pendulum(), Laden(2.0)))
+    limits = {"max_effort": (2.0 * new,), "max_effort_step": 0.25 * (new - last) / new}
+    given = ArmParameters(model_change_time=0.0, **limits)
+    control = ArmController(pendulum_chain(), Pendulum(), given)
+    assert held(control, 0, 5)[-1] == pytest.approx(last)
+    for change in range(4):
+        control.change_model(Laden(0.0 if change % 2 else 2.0))
+        went = held(control, 5 + 3 * change, 3)
+        assert went == pytest.approx([0.5 * (last + new), *2 * [last if change % 2 else new]])
+    assert not control.latched
 
 
 def test_the_effort_goes_over_to_another_mode_and_to_other_gains_without_a_jump():
