@@ -51,7 +51,10 @@ def assignment(known: Description) -> str:
     if known.array and not known.default:
         return f"# {known.name}: [{json.dumps(known.type())}]"
     value = list(known.default) if known.array else known.default
-    return f"{known.name}: {json.dumps(value, ensure_ascii=False)}"
+    text = json.dumps(value, ensure_ascii=False)
+    if isinstance(value, float) and "." not in text:
+        text = text.replace("e", ".0e")  # YAML takes 1e-09 for a text
+    return f"{known.name}: {text}"
 
 
 def comment(text: str) -> list[str]:
