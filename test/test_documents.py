@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import os
 import re
@@ -11,6 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from docs_tools import tool
 
 import robot_dynamics as rd
 
@@ -23,13 +23,6 @@ RESULTS = {
     "payload": (r"joint1: .* ([\d.]+) N·m with 2 kg", lambda torque: torque < 1e-9),
     "stewart_forces": (r"leg_1: .* limit (\d+) N", lambda limit: limit > 0),
 }
-
-
-def load(name):
-    spec = importlib.util.spec_from_file_location(name, ROOT / "docs/tools" / f"{name}.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 @pytest.mark.parametrize(
@@ -47,11 +40,11 @@ def load(name):
     ],
 )
 def test_lines_of_code_are_counted_without_what_says_or_brings_nothing(name, text, lines):
-    assert load("size").lines_of_code(name, text) == lines
+    assert tool("size").lines_of_code(name, text) == lines
 
 
 def test_every_link_leads_somewhere():
-    check = load("check_links")
+    check = tool("check_links")
     assert [line for page in check.pages() for line in check.broken(page)] == []
 
 

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from docutils import nodes
-from node_parameters import node_parameters
+from node_parameters import literal, node_parameters
 from sphinx.ext.autodoc.mock import mock
 from sphinx.util.docutils import SphinxDirective
 
@@ -42,15 +42,6 @@ ROS = re.findall(
 def cell(text: object) -> str:
     """Text for a cell of a table."""
     return " ".join(str(text).split()).replace("|", "\\|").replace("<", "&lt;").replace("*", "\\*")
-
-
-def literal(value: object) -> str:
-    """A parameter's value as a parameter file has it."""
-    if isinstance(value, tuple):
-        return "[" + ", ".join(literal(element) for element in value) + "]"
-    if isinstance(value, bool):
-        return str(value).lower()
-    return f'"{value}"' if isinstance(value, str) else str(value)
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:

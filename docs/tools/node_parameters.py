@@ -81,3 +81,15 @@ def found(path: str) -> Any:
 def node_parameters(node: str) -> dict[str, Description]:
     """The parameters that a node declares from its classes, by name."""
     return {known.name: known for path in CLASSES[node] for known in describe(found(path))}
+
+
+def literal(value: object) -> str:
+    """A parameter's value as a parameter file has it."""
+    if isinstance(value, tuple):
+        return "[" + ", ".join(literal(element) for element in value) + "]"
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, str):
+        return f'"{value}"'
+    text = str(value)
+    return text if "." in text else text.replace("e", ".0e")  # YAML takes 1e-09 for a text

@@ -5,12 +5,10 @@ python docs/tools/parameter_files.py
 
 from __future__ import annotations
 
-import json
 import textwrap
 from collections.abc import Iterator
-from pathlib import Path
 
-from node_parameters import CLASSES, found
+from node_parameters import CLASSES, found, literal
 
 from robot_dynamics.parameters import Description, describe
 from robot_dynamics.resources import resource
@@ -40,7 +38,7 @@ def section(path: str) -> Iterator[str]:
 
 
 def meaning(known: Description) -> str:
-    """What a parameter does, with its unit, bounds and time of change."""
+    """Meaning of a parameter, with its unit, bounds and time of change."""
     text = known.text + (f" [{known.unit}]" if known.unit else "")
     fixed = "fixed once the node has started" if known.read_only else ""
     return "; ".join(part for part in (text, known.constraints, fixed) if part) + "."
@@ -49,12 +47,8 @@ def meaning(known: Description) -> str:
 def assignment(known: Description) -> str:
     """The line that sets a parameter to its default, as a comment where the default is an empty list."""
     if known.array and not known.default:
-        return f"# {known.name}: [{json.dumps(known.type())}]"
-    value = list(known.default) if known.array else known.default
-    text = json.dumps(value, ensure_ascii=False)
-    if isinstance(value, float) and "." not in text:
-        text = text.replace("e", ".0e")  # YAML takes 1e-09 for a text
-    return f"{known.name}: {text}"
+        return f"# {known.name}: [{literal(known.type())}]"
+    return f"{known.name}: {literal(known.default)}"
 
 
 def comment(text: str) -> list[str]:
@@ -63,11 +57,6 @@ def comment(text: str) -> list[str]:
     return [f"    # {line}" for line in lines]
 
 
-def file_of(node: str) -> Path:
-    """The file in ``config`` of a node."""
-    return resource(f"config/{node}.yaml")
-
-
 if __name__ == "__main__":
     for name in CLASSES:
-        file_of(name).write_text(parameter_file(name), encoding="utf-8")
+        resource(f"config/{name}.yaml").write_text(parameter_file(name), encoding="utf-8")

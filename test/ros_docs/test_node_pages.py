@@ -1,11 +1,10 @@
 """Each node's page, table and file of parameters are those of the running node: no less, no more."""
 
-import importlib
 import importlib.util
-import sys
-from pathlib import Path
 
 import pytest
+import yaml
+from docs_tools import tool
 from pages import is_row_of, offered_services, offered_topics, rows
 from ros_harness import NodeProcess, free_port, peer_with
 
@@ -17,8 +16,6 @@ from rcl_interfaces.srv import DescribeParameters, GetParameters, ListParameters
 from rclpy.parameter import parameter_value_to_python
 
 pytestmark = pytest.mark.ros
-
-TOOLS = Path(__file__).resolve().parents[2] / "docs/tools"
 
 ARM = {"robot_description": resource("urdf/scara.urdf").read_text(encoding="utf-8")}
 FROM_IMU = {**ARM, "gravity_from_imu": True}
@@ -74,13 +71,6 @@ def described(peer, node, names, given):
             name,
             (descriptor.description, descriptor.additional_constraints, descriptor.read_only, values[name]),
         )
-
-
-def tool(name):
-    """A module of docs/tools."""
-    if str(TOOLS) not in sys.path:
-        sys.path.append(str(TOOLS))
-    return importlib.import_module(name)
 
 
 def documented(node):
@@ -163,6 +153,8 @@ def test_page_and_parameter_file_are_those_of_the_node(node):
         assert (name, seen) == (name, documented_so)
         assert value is None or (list(value) if isinstance(default, list) else value) == default, name
     written = resource(f"config/{node}.yaml").read_text(encoding="utf-8")
+    (given,) = yaml.safe_load(written).values()
+    assert given["ros__parameters"] == {name: row[-1] for name, row in table.items() if row[-1] is not None}
     assert written == tool("parameter_files").parameter_file(node), (
         "python docs/tools/parameter_files.py writes it"
     )
