@@ -100,7 +100,14 @@ def test_a_new_controller_begins_with_the_effort_of_the_old_one():
 
 
 def test_zero_changes_at_once():
-    """As fast as max_effort_step allows; such a step is no fault, of which several would latch."""
+    control = ArmController(pendulum_chain(), Pendulum(), ArmParameters(model_change_time=0.0))
+    held(control, 0, 5)
+    control.change_model(Laden(2.0))
+    assert held(control, 5, 1)[0] == pytest.approx(Laden(2.0).inverse_dynamics(Q, QD, QD)[0])
+
+
+def test_a_change_at_once_is_as_fast_as_steps_may_be_and_no_fault():
+    """Several faults would latch."""
     last, new = (model.inverse_dynamics(Q, QD, QD)[0] for model in (Pendulum(), Laden(2.0)))
     limits = {"max_effort": (2.0 * new,), "max_effort_step": 0.25 * (new - last) / new}
     given = ArmParameters(model_change_time=0.0, **limits)

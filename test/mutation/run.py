@@ -39,7 +39,8 @@ SLOWER = 4.0
 """A mutant whose tests take so many times as long as without it hangs, and is noticed by that."""
 LONGEST = 900.0
 """For the tests without any fault [s]."""
-STAGES = ("not ros and not browser and not long", "long and not ros and not browser")
+OTHERS = "not ros and not browser and not whole"
+STAGES = (f"not long and {OTHERS}", f"long and {OTHERS}")
 """Marks of the tests, those of ``make test`` first."""
 NO_TEST = 5
 """Exit code of pytest where no test has the marks."""
@@ -78,7 +79,7 @@ def command(tests: Iterable[str], marks: str) -> str:
 
 @functools.cache
 def usual_time(tests: tuple[str, ...], marks: str) -> float | None:
-    """How long tests take without a fault [s]; None where none has these marks.
+    """Time of the tests without a fault [s]; None where none has these marks.
 
     Raises:
         RuntimeError: they fail, or take longer than LONGEST.
@@ -96,25 +97,21 @@ def usual_time(tests: tuple[str, ...], marks: str) -> float | None:
     return time.monotonic() - began if done.returncode == 0 else None
 
 
-def change_of(fault: CFault, text: str) -> str:
-    """The line before and after."""
-    line = fault.start_pos[0] - 1
-    return f"    -{text.splitlines()[line]}\n    +{fault.planted(text).splitlines()[line]}"
-
-
 def survives_in_c(fault: CFault, run: str, patience: float) -> tuple[bool, str]:
     """As :func:`survives`; a fault that the compiler refuses is noticed."""
-    text = fault.module_path.read_text(encoding="utf-8")
+    text, line = fault.module_path.read_text(encoding="utf-8"), fault.start_pos[0] - 1
+    planted = fault.planted(text)
     try:
-        fault.module_path.write_text(fault.planted(text), encoding="utf-8")
+        fault.module_path.write_text(planted, encoding="utf-8")
         outcome, _ = run_tests(run, patience)
     finally:
         fault.module_path.write_text(text, encoding="utf-8")
-    return outcome is TestOutcome.SURVIVED, change_of(fault, text)
+    change = f"    -{text.splitlines()[line]}\n    +{planted.splitlines()[line]}"
+    return outcome is TestOutcome.SURVIVED, change
 
 
 def survives(mutant: Fault, run: str, patience: float) -> tuple[bool, str]:
-    """Whether the tests pass with the fault, and the lines before and after."""
+    """True where the tests pass with the fault, beside the lines before and after."""
     if isinstance(mutant, CFault):
         return survives_in_c(mutant, run, patience)
     result = mutate_and_test([mutant], run, patience)
