@@ -381,3 +381,28 @@ def test_a_stop_with_weak_gains_and_a_late_state_swings_no_load(late):
     rig.run(1.0)
     assert rig.share_of_speed() < 0.4
     assert np.abs(rig.plant.velocity).max() < 0.05
+
+
+@pytest.mark.parametrize("late", [0.04, 0.09])
+def test_a_late_cycle_in_a_stop_does_not_drive_the_arm_back(late):
+    """Braking was held for 0.09 s: joint3 went back at 5 times its speed. A cycle had been as late before."""
+    rig = ArmRig("puma560", period=0.001)
+    rig.cycle(300)
+    rig.go(np.array([0.5, -0.3, 0.4, 0.5, 0.3, -0.4]), 2.0)
+    rig.run(0.8)
+    held = round(late / rig.period) - 1  # the effort of the cycle before acts for so many periods more
+
+    def stand_still():
+        rig.plant.advance(held * rig.period, rig.command.effort)
+        rig.time += held * rig.period
+
+    stand_still()
+    rig.run(0.3)
+    begun, speed = rig.time, np.abs(rig.plant.velocity)
+    rig.control.stop_at_once()
+    rig.cycle(2)
+    stand_still()
+    rig.run(1.0)
+    assert (np.abs(rig.column(2, begun)).max(axis=0) < 1.05 * speed + 0.01).all()
+    assert np.abs(rig.plant.velocity).max() < 0.01
+    assert np.abs(rig.plant.position - rig.column(1, begun)[0]).max() < 0.1

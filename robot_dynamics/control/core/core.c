@@ -96,6 +96,7 @@ static void measure_period(rd_core *core, double elapsed)
     if (!(LONGEST_PERIOD > elapsed && elapsed > 0.0)) {
         return;
     }
+    rd_note_held(core, elapsed);
     const double ratio = core->period / elapsed, again = core->odd_period / elapsed;
     if (core->period > 0.0 && !(0.5 < ratio && ratio < 2.0) && !(0.5 < again && again < 2.0)) {
         core->odd_period = elapsed; /* a gap, unless the next one is like it */

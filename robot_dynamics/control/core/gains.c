@@ -26,6 +26,7 @@ static const double FAR_TOO_LATE = 3.0;    /* times the latency that gains stand
 static const double RISE = 1.0;            /* of the share, when periods are short again [1/s] */
 static const double HALF = 0.5;            /* of the second that counts [s] */
 static const double RARE = 0.95;
+static const double LATE = 2.5, REMEMBERED = 1.0; /* periods that a late cycle takes; half of the time that it counts [s] */
 /* Share of a declared load that external efforts show, where it is on the arm; steps that find an eigenvalue. */
 static const double FELT = 0.5;
 enum { MOST_JOINTS = 64, POWER_STEPS = 40 };
@@ -219,7 +220,25 @@ static double quantile(const rd_pace *pace, double share)
 void rd_pace_forget(rd_core *core)
 {
     const rd_pace *pace = &core->pace;
-    core->pace = (rd_pace){.began = core->time, .share = pace->share, .wanted = pace->share};
+    core->pace = (rd_pace){.began = core->time, .share = pace->share, .wanted = pace->share, .turned = pace->turned,
+                           .longest = {pace->longest[0], pace->longest[1]}};
+}
+
+void rd_note_held(rd_core *core, double elapsed)
+{
+    rd_pace *pace = &core->pace;
+    if (fabs(core->time - pace->turned) > REMEMBERED) {
+        pace->turned = core->time;
+        pace->longest[1] = pace->longest[0];
+        pace->longest[0] = 0.0;
+    }
+    pace->longest[0] = fmax(pace->longest[0], elapsed);
+}
+
+double rd_longest_held(const rd_core *core, double period)
+{
+    const double longest = fmax(core->pace.longest[0], core->pace.longest[1]);
+    return longest > LATE * period ? longest : period;
 }
 
 void rd_pace_take(rd_core *core, double elapsed)

@@ -97,6 +97,7 @@ typedef struct {
     double median, rare;          /* median and 95th percentile [s] */
     double share, wanted;         /* of the gains in force, and that the periods allow */
     double recent[RD_PACE_RECENT]; /* the last periods, the newest first [s] */
+    double longest[2], turned;    /* of the last seconds, in two halves, and when the newer began: never forgotten [s] */
 } rd_pace;
 
 /* What supervision keeps; see supervision.c. */
@@ -438,17 +439,15 @@ void rd_note_trip(rd_core *core, int rule, int joint, double measured, double al
 void rd_pace_forget(rd_core *core);
 void rd_pace_take(rd_core *core, double elapsed);
 double rd_longest_recent(const rd_core *core, double least); /* of the last periods, at least so long [s] */
+void rd_note_held(rd_core *core, double elapsed); /* the last effort was held so long [s] */
+double rd_longest_held(const rd_core *core, double period); /* an effort, lately: a period, or what late cycles took [s] */
 int rd_watch_pace(rd_core *core);
 void rd_soften(rd_core *core); /* finds core->softness */
-/* Factor of the braking of a joint that is moved by hand, `excess` faster than it may be; see gains.c. */
-double rd_guided_stiffness(rd_core *core, const rd_settings *settings, int joint, double excess, double gain);
 /* What load and position error pull at a joint with a softness, where it keeps pace, else NAN; other gains carry all of it. */
 double rd_pull(const rd_core *core, const rd_settings *settings, int joint, double softness);
 void rd_carry_pull(rd_core *core, int joint, double pull, double softness);
 double rd_softened_kp(const rd_settings *settings, int joint, double softness);
 void rd_keep_pull(rd_core *core); /* of joints that a load takes away although they are stiffened: a new place would lose it */
-void rd_watch_lag(rd_core *core, const rd_settings *settings, int joint);
-double rd_known_ratio(const rd_core *core, int joint); /* of a joint's inertia to its model's where a stop knows it is less, else 1 */
 /* Whether a protective stop had raised gains, those of the settings before; what they bore is carried. */
 int rd_end_stiffness(rd_core *core, const rd_settings *before);
 /* Apply the rules to the state and the reference of this cycle; whether one begins a protective stop. */

@@ -30,4 +30,8 @@ double rd_braking_within(const rd_core *core, const rd_settings *settings, int j
 double rd_wall_gain(const rd_core *core, const rd_settings *settings); /* of such braking [1/s] */
 /* Effort of springs and dampers at a joint; what accelerates it fades towards the velocity limit. */
 double rd_within_speed(const rd_core *core, const rd_settings *settings, int joint, double pull);
+/* Factor of the braking of a joint that is moved by hand, `excess` faster than it may be; see gains.c. */
+double rd_guided_stiffness(rd_core *core, const rd_settings *settings, int joint, double excess, double gain);
+double rd_known_ratio(const rd_core *core, int joint); /* of a joint's inertia to its model's where a stop knows it is less, else 1 */
+void rd_watch_lag(rd_core *core, const rd_settings *settings, int joint);
 #endif

@@ -143,17 +143,20 @@ double rd_stop_end(const rd_core *core)
 }
 
 /* Mean rate of the pace over the control period that contains `time`, for which its effort is held: what is left of a
- * slow motion ends within it, and the whole deceleration would push the robot back. None where no period is known. */
-static double mean_change(const rd_core *core, double time)
+ * slow motion ends within it, and the whole deceleration would push the robot back. Where cycles are late the effort may
+ * be held as long as the longest of them: feedback brakes the rest. `path`: where the stop is; a position limit that is
+ * near goes first. None where no period is known. */
+static double mean_change(const rd_core *core, const rd_motion *path, double time)
 {
     const rd_stopping *stop = &core->stopping;
-    const double period = rd_control_period(core, core->settings);
+    const double period = rd_control_period(core, core->settings), held = rd_longest_held(core, period);
     double where, pace;
     if (!(period > 0.0)) {
         return 0.0;
     }
     stop_place(stop, core->settings->looks_ahead ? time - 0.5 * period : time, &where, &pace);
-    return fmax(stop->change, -pace / period);
+    const double least = -pace / held;
+    return fmax(stop->change, held > period ? fmin(least, slowest_by_positions(core, path)) : least);
 }
 
 void rd_refer_stop(rd_core *core, double time, const rd_motion *out)
@@ -161,7 +164,7 @@ void rd_refer_stop(rd_core *core, double time, const rd_motion *out)
     double where, pace;
     stop_place(&core->stopping, time, &where, &pace);
     sample_path(core, where, out);
-    slow_down(core, pace, mean_change(core, time), out);
+    slow_down(core, pace, mean_change(core, out, time), out);
 }
 
 static void straight_on(rd_core *core, const double *place, const double *rate)
