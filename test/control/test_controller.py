@@ -135,12 +135,13 @@ def test_lost_states_fade_the_weight_and_returning_states_are_held():
     assert command.reference.position == pytest.approx(0.9)
 
 
-def test_a_model_that_gives_no_number_never_reaches_the_actuator():
+@pytest.mark.parametrize("mode", ["computed_torque", "pd"])
+def test_a_model_that_gives_no_number_never_reaches_the_actuator(mode):
     class Broken:
         def inverse_dynamics(self, q, qd, qdd, heading=None):
             return np.full(1, np.nan)
 
-    control = controller(dynamics=Broken())
+    control = controller(dynamics=Broken(), mode=mode)
     command = control.update(0.0, np.zeros(1), np.zeros(1))
     assert control.phase is Phase.FAULT
     assert command.effort.tolist() == [0.0]
@@ -182,6 +183,20 @@ def test_the_other_modes(mode, expected):
     control = controller(mode=mode)
     control.update(0.0, np.array([0.5]), np.zeros(1))
     assert control.update(1.0, np.array([0.3]), np.zeros(1)).effort == pytest.approx(expected)
+
+
+def test_a_hand_is_braked_in_proportion_above_a_quarter_of_the_velocity_limit():
+    """Below there is slight damping alone; so small an excess stiffens nothing, though it grows."""
+    control = controller(pendulum_chain(velocity=20.0), mode="gravity_compensation", kv=(30.0,))
+    place, braking, speeds = np.zeros(1), [], np.arange(4.0, 5.9, 0.1)
+    for cycle, speed in enumerate(speeds):
+        effort = control.update(0.002 * cycle, place, np.array([speed])).effort
+        weight = MASS * GRAVITY * LENGTH * np.sin(place)
+        braking.append(((weight - effort) / Pendulum.inertia)[0])
+        place = place + 0.002 * speed
+    damping = braking[0] / speeds[0]
+    assert 0.0 < damping < 1.0
+    assert braking == pytest.approx(damping * speeds + 30.0 * np.maximum(speeds - 5.0, 0.0))
 
 
 @pytest.mark.parametrize(

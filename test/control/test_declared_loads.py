@@ -10,6 +10,7 @@ from closed_loop import READY, ArmLoop, PlatformLoop
 from stop_rigs import ArmRig
 
 from robot_dynamics.control.arm.actuators import ActuatedArm, ActuatorParameters
+from robot_dynamics.control.arm.contact import External
 from robot_dynamics.control.arm.gravity import check_gravity
 from robot_dynamics.control.arm.payload import PayloadParameters
 from robot_dynamics.control.protocol import Phase
@@ -69,6 +70,24 @@ def test_a_payload_that_would_oscillate_until_it_is_there_is_taken_where_the_arm
             loop.control.change_model(loaded)
         loop.run(0.5)
         assert loop.trip is None and loop.share < 1e-3
+
+
+@pytest.mark.parametrize("felt", [0.49, 0.51])
+def test_half_of_a_load_counts_as_felt(felt, monkeypatch):
+    """The observer's efforts are numbers here, which no arm shows at rest to a percent."""
+    loop = ArmLoop("puma", READY, start_motion=-1.0)
+    loop.run(0.1)
+    drives = ActuatorParameters(damping=(0.0,), friction=(0.0,), rotor_inertia=(0.0,))
+    links = loop.links.with_payload(RigidBody(1.0, np.array([0.1, 0.0, 0.1]), np.zeros((3, 3))))
+    at, rest = loop.positions[-1], np.zeros(6)
+    weight = links.inverse_dynamics(at, rest, rest) - loop.links.inverse_dynamics(at, rest, rest)
+    monkeypatch.setattr(type(loop.control), "external", External(-felt * weight, np.full(6, np.inf)))
+    loaded = ActuatedArm(links, loop.chain, drives)
+    if felt > 0.5:
+        loop.control.change_model(loaded)
+    else:
+        with pytest.raises(ParameterError, match="does not feel the load"):
+            loop.control.change_model(loaded)
 
 
 def test_a_platform_that_moves_stops_where_its_legs_cannot_carry_what_is_declared():

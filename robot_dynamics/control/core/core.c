@@ -145,9 +145,6 @@ static int find_effort(rd_core *core, double time, double *effort)
     if (!settings->machine->effort(core, settings, ahead, half, effort)) {
         return 0;
     }
-    if (settings->model_change_time == 0.0 && (replaced || core->departs)) {
-        core->has_sent = 0;
-    }
     if (replaced) {
         if (!replaced->machine->effort(core, replaced, ahead, half, core->before)) {
             return 0;
