@@ -77,6 +77,20 @@ static int64_t lose_states_in_motion(int64_t k)
     return k;
 }
 
+/* A cycle of 1 ms, and a clock that stands for two of them, goes on without the states, and stands for 2 s. */
+static void take_times_of_cycles(void)
+{
+    static const int64_t steps[] = {1000000, 0, 0, 3000000, 130000000};
+    int64_t ahead = 0, passed = 0;
+    for (size_t k = 0; k < sizeof steps / sizeof *steps; ++k) {
+        printf("%d ", (int)(rd_time_of_cycle(&ahead, steps[k], 1000000) / 1000000));
+    }
+    for (int k = 0; k < 2000; ++k) {
+        passed += rd_time_of_cycle(&ahead, 0, 1000000);
+    }
+    printf("%d %d\n", (int)(passed / 1000000), (int)(rd_time_of_cycle(&ahead, 2000000000, 1000000) / 1000000));
+}
+
 int main(void)
 {
     for (int k = 0; k < SETTINGS; ++k) {
@@ -112,6 +126,7 @@ int main(void)
         cycle_in_motion(now, 0);
     }
     printf("%.3f s, %.2f N m\n", rd_follower_fault_age(follower), follower_effort[0]);
+    take_times_of_cycles();
     atomic_store(&done, 1);
     pthread_join(reporter, NULL);
     rd_follower_free(follower);

@@ -56,3 +56,9 @@ def test_the_fail_safe_output_has_ended_when_the_effort_is_zero(printed):
     age, _, effort, *_ = printed[13].split()
     assert float(effort) == 0.0
     assert float(age) == pytest.approx(1.02, abs=0.01)  # fade, stop and period of the efforts
+
+
+@pytest.mark.long
+def test_a_clock_that_stands_takes_its_cycles_off_the_next_step(printed):
+    """Of the 2 s it stands, one is counted; the step of 2 s that follows is the other one and no loss."""
+    assert printed[14] == "1 1 1 1 130 1000 1000"

@@ -14,6 +14,8 @@ enum { FOLLOWER_ARRAYS = 15 }; /* of n doubles in a follower's store */
 static const double SENT = 0.01; /* after which the end of the fail-safe output has been sent at the latest [s] */
 static const double NEAR = 0.02, SLOW = 0.02; /* of a reference at rest where the arm is [rad or m, rad/s or m/s] */
 
+static const int64_t MOST_AHEAD = 1000000000; /* of cycles that are counted while their clock stands [ns] */
+
 struct rd_follower {
     rd_loop loop;
     rd_session *session;
@@ -138,6 +140,15 @@ const double *rd_follower_deactivate(rd_follower *follower)
         rd_copy(follower->effort, core->effort, core->n);
     }
     return follower->effort;
+}
+
+/* A clock that comes in bursts has not gone on without the states of the cycles in which it stood. */
+int64_t rd_time_of_cycle(int64_t *ahead, int64_t clock, int64_t cycle)
+{
+    const int64_t room = clock + MOST_AHEAD - *ahead, counted = cycle < room ? cycle : room;
+    const int64_t passed = counted > clock - *ahead ? counted : clock - *ahead;
+    *ahead += passed - clock;
+    return passed;
 }
 
 double rd_follower_fault_age(const rd_follower *follower)

@@ -46,6 +46,9 @@ const double *rd_follower_update(rd_follower *follower, const rd_cycle *cycle);
 /* Position and velocity (n) beside the efforts of the last _update or _deactivate, for drives with a loop of their own; NaN
  * and 0 before the first state. */
 void rd_follower_drive_reference(const rd_follower *follower, double *position, double *velocity);
+/* The time that a cycle takes whose simulator waits for it, from the step of the clock since the last cycle and the period of
+ * the cycles [ns]. Steps may be too short, or zero, and longer ones follow; `ahead` is the sum of what is still to come. */
+int64_t rd_time_of_cycle(int64_t *ahead, int64_t clock, int64_t cycle);
 /* How long the fail-safe output has been active [s]; 0 while it is not. */
 double rd_follower_fault_age(const rd_follower *follower);
 /* Whether the fail-safe output of a fault has been played to its end. */
