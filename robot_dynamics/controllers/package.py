@@ -26,6 +26,7 @@ from robot_dynamics.controllers.robot import WHOLE, GeneratedRobot, comment, dri
 from robot_dynamics.controllers.sources import core_sources
 from robot_dynamics.errors import ParameterError, quoted
 from robot_dynamics.model.chain import JointKind, KinematicChain
+from robot_dynamics.resources import resource
 from robot_dynamics.spatial import Array
 
 MAINTAINER = "robot_dynamics maintainers", "maintainers@robot-dynamics.example"
@@ -153,6 +154,7 @@ class ControllerPackage:
                 groups, [f"{one.key}{WHOLE}" for one in self.members]
             ),
             "urdf/robot.urdf": self._description(),
+            **(self._gazebo if "gazebo" in self._plants else {}),
             **({"mujoco/robot.xml": self._mujoco} if self._mujoco else {}),
         }
 
@@ -168,6 +170,22 @@ class ControllerPackage:
         if parts or any(robot.interfaces != ("effort",) for robot in self._robots):
             return None
         return mjcf(self.name, [one.simulated for one in self.members], self._rate)
+
+    @property
+    def _gazebo(self) -> dict[str, str]:
+        """World, with the gravity of the first robot that does not carry its own weight, and its time."""
+        world, time = (
+            resource(path).read_text(encoding="utf-8")
+            for path in ("urdf/world.sdf", "config/gazebo_time.yaml")
+        )
+        pulls = [one.root[:3, :3] @ one.weight for one in self.members]
+        gravity = next((pull for pull in pulls if pull.any()), None)
+        if gravity is not None:
+            row = " ".join(f"{value + 0.0:.12g}" for value in np.round(gravity, 12))
+            world = re.sub("<gravity>.*</gravity>", f"<gravity>{row}</gravity>", world)
+        licence = "SPDX-License-Identifier: Apache-2.0"
+        world = world.replace("?>\n", f"?>\n<!-- {licence} -->\n", 1)
+        return {"gazebo/world.sdf": world, "gazebo/time.yaml": f"# {licence}\n{time}"}
 
     @property
     def _rate(self) -> float:
@@ -259,7 +277,8 @@ class ControllerPackage:
             "RATE": f"{rate:.0f}",
             "PLANTS": repr(["description", *self._plants]),
             "WEIGHTS": json.dumps(self._weights),
-            "FOLDERS": "config launch urdf" + (" mujoco" if self._mujoco else ""),
+            "WEIGHTLESS": json.dumps([one.prefix for one in members if not one.weight.any()]),
+            "FOLDERS": " ".join(["config launch urdf", *self._plants]),
             "DRIVER": "".join(
                 f" on {comment(title)}"
                 for title in dict.fromkeys(robot.driver.title for robot in robots if robot.driver)

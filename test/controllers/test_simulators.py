@@ -92,3 +92,69 @@ def test_the_launch_file_puts_a_simulator_in_place_of_the_hardware(folder):
     assert len(starts) == 7
     assert starts.pop() is None
     assert [float(start) for start in starts] == list(names["WEIGHTS"].values())
+
+
+GRIPPER = """
+  <gazebo><plugin filename="libgazebo_ros_control.so" name="c"/></gazebo>
+  <gazebo><plugin filename="gz_ros2_control-system" name="n"><parameters>other</parameters></plugin></gazebo>
+  <link name="left"/><link name="right"/>
+  <joint name="follows" type="prismatic"><parent link="link6"/><child link="right"/><axis xyz="0 1 0"/>
+    <limit lower="0" upper="0.04" effort="0" velocity="0"/><mimic joint="finger"/></joint>
+  <joint name="finger" type="prismatic"><parent link="link6"/><child link="left"/><axis xyz="0 1 0"/>
+    <limit lower="0" upper="0.04" effort="20" velocity="0.2"/></joint>
+</robot>"""
+
+
+@pytest.mark.long
+def test_gazebo_holds_joints_without_commands_and_gets_one_controller_manager(folder):
+    given = (folder / "urdf/robot.urdf").read_text(encoding="utf-8").replace("</robot>", GRIPPER)
+    changed = ElementTree.fromstring(launch_file(folder)["in_simulator"](given, "gazebo", "own.yaml", False))
+    (plugin,) = changed.findall("gazebo/plugin")
+    time = folder / "gazebo/time.yaml"
+    assert [one.text for one in plugin.findall("parameters")] == ["own.yaml", str(time)]
+    assert "use_sim_time: true" in time.read_text(encoding="utf-8")
+    finger, follows = (changed.find(f"ros2_control/joint[@name='{name}']") for name in ("finger", "follows"))
+    assert [one.get("name") for one in finger.findall("command_interface")] == ["velocity"]
+    assert follows.find("command_interface") is None
+    for joint in (finger, follows):
+        assert [one.get("name") for one in joint.findall("state_interface")] == ["position", "velocity"]
+    limits = changed.find("joint[@name='follows']/limit")
+    assert float(limits.get("effort")) == float(limits.get("velocity")) == 1e6
+    assert changed.find("joint[@name='finger']/limit").get("effort") == "20"
+    assert changed.find("gazebo/gravity") is None
+
+
+@pytest.mark.long
+def test_gazebo_looks_for_meshes_above_their_packages(folder):
+    names = launch_file(folder)
+    files = ("package://one/a.stl", "package://one/b/c.dae", "file:///d")
+    text = "".join(f'<mesh filename="{file}"/>' for file in files)
+    assert names["mesh_folders"](text) == [str(folder.parent)]
+    assert names["mesh_folders"]("<robot/>") == []
+
+
+def gravity_of(folder):
+    return ElementTree.parse(folder / "gazebo/world.sdf").findtext("world/gravity")
+
+
+@pytest.mark.long
+def test_gazebo_has_the_gravity_of_the_model(folder, tmp_path):
+    assert gravity_of(folder) == "0 0 -9.81"
+    assert "gazebo" in (folder / "cmake/ros.cmake").read_text(encoding="utf-8")
+    moon = tmp_path / "moon_arm"
+    assert (
+        main(["generate", str(PUMA), "--ros2-control", "--gravity", "0", "0", "-1.62", "-o", str(moon)]) == 0
+    )
+    assert gravity_of(moon) == "0 0 -1.62"
+
+
+@pytest.mark.long
+def test_a_robot_that_carries_its_own_weight_has_no_gravity_in_gazebo(tmp_path):
+    folder = tmp_path / "ur_arm"
+    assert main(["generate", str(PUMA), "--ros2-control", "--driver", "ur", "-o", str(folder)]) == 0
+    given = (folder / "urdf/robot.urdf").read_text(encoding="utf-8")
+    changed = ElementTree.fromstring(launch_file(folder)["in_simulator"](given, "gazebo", "c.yaml", True))
+    weightless = {
+        tag.get("reference") for tag in changed.findall("gazebo") if tag.findtext("gravity") == "false"
+    }
+    assert weightless >= {"link1", "link2", "link3", "link4", "link5", "link6"}
