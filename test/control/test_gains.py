@@ -112,6 +112,17 @@ def test_periods_of_a_second_count_and_one_late_state_does_not():
     assert control.trip.rule == "slow_states"
 
 
+@pytest.mark.parametrize("late", [4, 5])
+def test_five_late_states_of_a_hundred_count(late):
+    control = ArmController(pendulum_chain(), Pendulum(), ArmParameters(kv=(100.0,)))
+    periods = np.full(102, 0.002)
+    periods[70 : 70 + 6 * late : 6] = 0.025
+    for time in np.concatenate(([0.0], np.cumsum(periods))):
+        control.update(time, np.zeros(1), np.zeros(1))
+    assert (control.trip is not None) == (late == 5)
+    assert late < 5 or (control.trip.rule, control.trip.measured) == ("slow_states", pytest.approx(0.025))
+
+
 def test_effort_limits_below_the_weight_are_refused_when_set_and_where_control_begins():
     """``max_effort`` 30 N·m live where the weight was 31 to 48: collapse at 12 rad/s."""
     loop = ArmLoop("ur5", READY)
