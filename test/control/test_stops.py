@@ -406,3 +406,28 @@ def test_a_late_cycle_in_a_stop_does_not_drive_the_arm_back(late):
     assert (np.abs(rig.column(2, begun)).max(axis=0) < 1.05 * speed + 0.01).all()
     assert np.abs(rig.plant.velocity).max() < 0.01
     assert np.abs(rig.plant.position - rig.column(1, begun)[0]).max() < 0.1
+
+
+@pytest.mark.parametrize("cycles", [8, 12])
+def test_a_late_cycle_in_an_emergency_stop_meets_no_stiffened_gains(cycles):
+    """Its reference slows down faster than the efforts: gains rose, and 0.28 rad/s became 1.27 rad/s back."""
+    rig = ArmRig("puma560", period=0.001)
+    rig.cycle(300)
+    rig.go(np.array([0.5, -0.3, 0.4, 0.5, 0.3, -0.4]), 2.0)
+    rig.run(0.8)
+    late = [0.056, 0.1]  # the effort of the cycle before acts for so much longer [s]
+
+    def stand_still(duration):
+        rig.plant.advance(duration, rig.command.effort)
+        rig.time += duration
+
+    stand_still(late[0])
+    rig.run(0.1)
+    begun, speed = rig.time, np.abs(rig.plant.velocity)
+    rig.control.stop_at_once()
+    rig.control.latch()
+    rig.cycle(cycles)
+    stand_still(late[1])
+    rig.run(1.0)
+    assert (np.abs(rig.column(2, begun)).max(axis=0) < 1.05 * speed + 0.01).all()
+    assert np.abs(rig.plant.velocity).max() < 0.01

@@ -15,6 +15,7 @@
 static const double LEAST_BRAKING = 0.2;   /* see above */
 static const double EFFORT_SHARE = 0.9;  /* share of the effort limits that the reference of a stop may ask for */
 static const double ROOM_SHARE = 0.9, LEAST_ROOM = 1e-3; /* of the way to a position limit, that a stop takes [rad or m] */
+static const double LEAST_PACE = 0.1;    /* that counts where cycles are late: the stop ends */
 static const double STANDING = 1e-9;  /* a slower reference is at rest [1/s of its coordinates] */
 
 static double dot_product(const double *a, const double *b, int n)
@@ -109,6 +110,18 @@ static double slowest_by_positions(const rd_core *core, const rd_motion *path)
     return least;
 }
 
+/* Rate of the pace that brings the robot to rest within the longest of the late cycles, where some were late. Feedback would
+ * brake a robot that a faster reference leaves behind, with gains that rise, and be held over the next late cycle. A
+ * position limit that is near goes first. */
+static double slowest_by_late_cycles(const rd_core *core, const rd_motion *path)
+{
+    const double period = rd_control_period(core, core->settings), held = rd_longest_held(core, period);
+    if (!(held > period && period > 0.0)) {
+        return -INFINITY;
+    }
+    return fmin(-fmax(core->stopping.pace, LEAST_PACE) / held, slowest_by_positions(core, path));
+}
+
 /* The stop's pace from now on; at rest there is none any more. */
 static void choose_change(rd_core *core)
 {
@@ -125,6 +138,7 @@ static void choose_change(rd_core *core)
     stop->change = fmin(stop->change, slowest_by_positions(core, path));
     stop->change = fmax(stop->change, slowest_by_efforts(core, path));
     stop->change = fmin(stop->change, LEAST_BRAKING * nominal);
+    stop->change = fmax(stop->change, slowest_by_late_cycles(core, path));
 }
 
 /* Where the stop is at a time: parameter and rate of the path. */
