@@ -1,6 +1,7 @@
 """Plant small faults in the package, one at a time, and count those that the tests notice.
 
-The tests of ``make test`` come first; what they do not notice is given to the long ones.
+The tests of ``make test`` come first; what they do not notice is given to the long ones. A fault in a C
+source meets the tests that reach its function, the shortest first.
 
     python test/mutation/run.py [--sample 100] [--seed 1] [--workers 2] [module, folder or module:line ...]
 
@@ -28,7 +29,8 @@ from pathlib import Path
 from concerning import tests_for
 from cosmic_ray.mutating import mutate_and_test
 from cosmic_ray.testing import run_tests
-from cosmic_ray.work_item import TestOutcome, WorkerOutcome
+from cosmic_ray.work_item import MutationSpec, TestOutcome, WorkerOutcome
+from reach import Functions, Reached, measure
 from sampling import CFault, Fault, mutants, sample, targets
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -37,6 +39,8 @@ LEFT_OUT = shutil.ignore_patterns(".*", "build", "install", "log", "__pycache__"
 PURE = ("codegen", "control", "model", "stewart", "parameters.py", "spatial.py")
 SLOWER = 4.0
 """A mutant whose tests take so many times as long as without it hangs, and is noticed by that."""
+COMPILING = 120.0
+"""More for the compiler [s]."""
 LONGEST = 900.0
 """For the tests without any fault [s]."""
 OTHERS = "not ros and not browser and not whole"
@@ -61,17 +65,27 @@ class Verdict:
     change: str
 
 
-def enter_copy(folder: str) -> None:
-    """Give this process a copy of the repository of its own, and a cache of compiled code beside it."""
-    place = Path(tempfile.mkdtemp(dir=folder))
-    copy = place / "repository"
+def copy_into(folder: str) -> Path:
+    """A copy of the repository in a folder of its own."""
+    copy = Path(tempfile.mkdtemp(dir=folder)) / "repository"
     shutil.copytree(REPOSITORY, copy, ignore=LEFT_OUT)
+    return copy
+
+
+_REACHED: list[Reached] = []
+"""Tests of this process's C faults, the shortest first."""
+
+
+def enter_copy(folder: str, reached: Sequence[Reached]) -> None:
+    """Give this process a copy of the repository of its own, and a cache of compiled code beside it."""
+    copy = copy_into(folder)
     os.chdir(copy)
-    os.environ.update(PYTHONPATH=str(copy), XDG_CACHE_HOME=str(place / "cache"), PYTHONHASHSEED="0")
+    os.environ.update(PYTHONPATH=str(copy), XDG_CACHE_HOME=str(copy.parent / "cache"), PYTHONHASHSEED="0")
     os.environ.pop("RD_REQUIRE", None)
+    _REACHED[:] = sorted(reached, key=lambda test: test.seconds)
 
 
-def command(tests: Iterable[str], marks: str) -> str:
+def command(tests: Iterable[str], marks: str = OTHERS) -> str:
     """Run tests with these marks until the first failure."""
     options = ("-x", "-q", "-p", "no:cacheprovider", "-m", marks)
     return shlex.join([sys.executable, "-m", "pytest", *options, *tests])
@@ -110,10 +124,8 @@ def survives_in_c(fault: CFault, run: str, patience: float) -> tuple[bool, str]:
     return outcome is TestOutcome.SURVIVED, change
 
 
-def survives(mutant: Fault, run: str, patience: float) -> tuple[bool, str]:
+def survives(mutant: MutationSpec, run: str, patience: float) -> tuple[bool, str]:
     """True where the tests pass with the fault, beside the lines before and after."""
-    if isinstance(mutant, CFault):
-        return survives_in_c(mutant, run, patience)
     result = mutate_and_test([mutant], run, patience)
     if result.worker_outcome is not WorkerOutcome.NORMAL:
         raise RuntimeError(f"{mutant} cannot be planted: {result.output}")
@@ -121,13 +133,25 @@ def survives(mutant: Fault, run: str, patience: float) -> tuple[bool, str]:
     return not result.is_killed, "\n".join(f"    {line}" for line in lines)
 
 
-def judge(mutant: Fault) -> Verdict:
-    """Plant a mutant in this process's copy, run the tests that concern it, and take it out again."""
+def judge(given: tuple[Fault, int | None]) -> Verdict:
+    """Plant a mutant in this process's copy, run the tests that concern it, and take it out again.
+
+    Args:
+        given: the mutant, and the number of the C function that it is in.
+    """
+    mutant, function = given
     module = mutant.module_path.relative_to(PACKAGE)
     tests = tests_for(module)
     operator = mutant.operator_name.removeprefix("core/").removeprefix("Replace")
     name = f"{module}:{mutant.start_pos[0]} {operator}"
     change = ""
+    if isinstance(mutant, CFault):
+        found = [test for test in _REACHED if test.may_reach(function)]
+        listed = Path("tests.txt")
+        listed.write_text("\n".join(test.name for test in found), encoding="utf-8")
+        patience = COMPILING + SLOWER * sum(test.seconds for test in found)
+        alive, change = survives_in_c(mutant, command([f"@{listed}"]), patience)
+        return Verdict(name, not alive, change)
     for marks in STAGES:
         usual = usual_time(tests, marks)
         if usual is None:
@@ -136,6 +160,16 @@ def judge(mutant: Fault) -> Verdict:
         if not alive:
             return Verdict(name, True, change)
     return Verdict(name, False, change)
+
+
+def reach_of(sources: Sequence[Path], functions: Functions, copy: Path, processes: int) -> list[Reached]:
+    """Tests that concern C sources, and what each of them reaches."""
+    tests = dict.fromkeys(test for source in sources for test in tests_for(source.relative_to(PACKAGE)))
+    functions.mark(copy)
+    began = time.monotonic()
+    found = measure(copy, tuple(tests), OTHERS, processes)
+    print(f"{len(found)} tests with marks, in {time.monotonic() - began:.0f} s", flush=True)
+    return found
 
 
 MARKS = ("---", "+++")
@@ -157,21 +191,25 @@ def main(words: Sequence[str] | None = None) -> int:
     drawn = sample([m for target in chosen for m in mutants(target, REPOSITORY)], given.sample, given.seed)
     print(f"{len(drawn)} mutants of {len(chosen)} modules, seed {given.seed}", flush=True)
     began, verdicts = time.monotonic(), []
-    with (
-        tempfile.TemporaryDirectory(prefix="robot_dynamics_mutation_", ignore_cleanup_errors=True) as folder,
-        ProcessPoolExecutor(
-            given.workers, multiprocessing.get_context("spawn"), enter_copy, (folder,)
-        ) as workers,
-    ):
+    sources = sorted({mutant.module_path for mutant in drawn if isinstance(mutant, CFault)})
+    functions = Functions(REPOSITORY, sources)
+    with tempfile.TemporaryDirectory(prefix="robot_dynamics_mutation_", ignore_cleanup_errors=True) as folder:
+        reached = reach_of(sources, functions, copy_into(folder), given.workers) if sources else []
+        start = (folder, reached)
         # Mutants with the same tests follow one another, so that few tests are timed in both copies.
         drawn.sort(key=lambda mutant: mutant.module_path)
-        try:
-            for verdict in workers.map(judge, drawn):
-                print(f"{'killed  ' if verdict.noticed else 'SURVIVED'} {verdict.name}", flush=True)
-                verdicts.append(verdict)
-        except BaseException:
-            workers.shutdown(wait=False, cancel_futures=True)
-            raise
+        planted = [
+            (m, functions.around(m.module_path, m.offset) if isinstance(m, CFault) else None) for m in drawn
+        ]
+        spawn = multiprocessing.get_context("spawn")
+        with ProcessPoolExecutor(given.workers, spawn, enter_copy, start) as workers:
+            try:
+                for verdict in workers.map(judge, planted):
+                    print(f"{'killed  ' if verdict.noticed else 'SURVIVED'} {verdict.name}", flush=True)
+                    verdicts.append(verdict)
+            except BaseException:
+                workers.shutdown(wait=False, cancel_futures=True)
+                raise
     report(verdicts, time.monotonic() - began)
     return 0
 
