@@ -74,6 +74,11 @@ class ArmRig:
         """Cycles for a duration [s]."""
         self.cycle(round(duration / self.period))
 
+    def stand_still(self, duration):
+        """No cycle for a duration [s]: the last effort acts on."""
+        self.plant.advance(duration, self.command.effort)
+        self.time += duration
+
     def go(self, displacement, duration, start=None):
         """Follow a point (n,) away from where the arm is."""
         from robot_dynamics.control.waypoints import Waypoint

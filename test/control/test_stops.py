@@ -361,8 +361,7 @@ def test_states_that_become_far_too_rare_do_not_feed_a_light_joint():
     rig.plant.reset(rig.plant.position, 0.06 * np.ones(6))
     for _ in range(28):
         rig.cycle()
-        rig.plant.advance(9 * rig.period, rig.command.effort)
-        rig.time += 9 * rig.period
+        rig.stand_still(9 * rig.period)
         assert (np.abs(rig.plant.velocity) < 0.5 * rig.speeds).all()
 
 
@@ -376,32 +375,31 @@ def test_a_stop_with_weak_gains_and_a_late_state_swings_no_load(late):
     rig.run(late - rig.time)
     assert rig.control.phase is Phase.PROTECTIVE_STOP
     rig.cycle()
-    rig.plant.advance(5 * rig.period, rig.command.effort)
-    rig.time += 5 * rig.period
+    rig.stand_still(5 * rig.period)
     rig.run(1.0)
     assert rig.share_of_speed() < 0.4
     assert np.abs(rig.plant.velocity).max() < 0.05
 
 
-@pytest.mark.parametrize("late", [0.04, 0.09])
-def test_a_late_cycle_in_a_stop_does_not_drive_the_arm_back(late):
-    """Braking was held for 0.09 s: joint3 went back at 5 times its speed. A cycle had been as late before."""
+def puma_in_motion():
+    """At a millisecond a state, 0.8 s after it has set out."""
     rig = ArmRig("puma560", period=0.001)
     rig.cycle(300)
     rig.go(np.array([0.5, -0.3, 0.4, 0.5, 0.3, -0.4]), 2.0)
     rig.run(0.8)
-    held = round(late / rig.period) - 1  # the effort of the cycle before acts for so many periods more
+    return rig
 
-    def stand_still():
-        rig.plant.advance(held * rig.period, rig.command.effort)
-        rig.time += held * rig.period
 
-    stand_still()
+@pytest.mark.parametrize("late", [0.04, 0.09])
+def test_a_late_cycle_in_a_stop_does_not_drive_the_arm_back(late):
+    """Braking was held for 0.09 s: joint3 went back at 5 times its speed. A cycle had been as late before."""
+    rig = puma_in_motion()
+    rig.stand_still(late - rig.period)
     rig.run(0.3)
     begun, speed = rig.time, np.abs(rig.plant.velocity)
     rig.control.stop_at_once()
     rig.cycle(2)
-    stand_still()
+    rig.stand_still(late - rig.period)
     rig.run(1.0)
     assert (np.abs(rig.column(2, begun)).max(axis=0) < 1.05 * speed + 0.01).all()
     assert np.abs(rig.plant.velocity).max() < 0.01
@@ -411,23 +409,14 @@ def test_a_late_cycle_in_a_stop_does_not_drive_the_arm_back(late):
 @pytest.mark.parametrize("cycles", [8, 12])
 def test_a_late_cycle_in_an_emergency_stop_meets_no_stiffened_gains(cycles):
     """Its reference slows down faster than the efforts: gains rose, and 0.28 rad/s became 1.27 rad/s back."""
-    rig = ArmRig("puma560", period=0.001)
-    rig.cycle(300)
-    rig.go(np.array([0.5, -0.3, 0.4, 0.5, 0.3, -0.4]), 2.0)
-    rig.run(0.8)
-    late = [0.056, 0.1]  # the effort of the cycle before acts for so much longer [s]
-
-    def stand_still(duration):
-        rig.plant.advance(duration, rig.command.effort)
-        rig.time += duration
-
-    stand_still(late[0])
+    rig = puma_in_motion()
+    rig.stand_still(0.056)
     rig.run(0.1)
     begun, speed = rig.time, np.abs(rig.plant.velocity)
     rig.control.stop_at_once()
     rig.control.latch()
     rig.cycle(cycles)
-    stand_still(late[1])
+    rig.stand_still(0.1)
     rig.run(1.0)
     assert (np.abs(rig.column(2, begun)).max(axis=0) < 1.05 * speed + 0.01).all()
     assert np.abs(rig.plant.velocity).max() < 0.01

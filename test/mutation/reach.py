@@ -1,4 +1,4 @@
-"""Which tests reach which functions of the C sources: only those can notice a fault there.
+"""Tests that reach each function of the C sources: only those can notice a fault there.
 
 The sources of a copy get a mark at the beginning of each function, in a file that processes share. As a
 plugin of pytest this module reads the marks after each test. What a fixture of a module or of the session
@@ -59,7 +59,7 @@ class Reached:
     functions: frozenset[int] | None
 
     def may_reach(self, function: int | None) -> bool:
-        """Whether it may notice a fault in a function; None: a fault outside of functions."""
+        """True where it may notice a fault in a function; None: a fault outside of functions."""
         return self.functions is None or function is None or function in self.functions
 
 
