@@ -158,8 +158,8 @@ double rd_stop_end(const rd_core *core)
 
 /* Mean rate of the pace over the control period that contains `time`, for which its effort is held: what is left of a
  * slow motion ends within it, and the whole deceleration would push the robot back. Where cycles are late the effort may
- * be held as long as the longest of them: feedback brakes the rest. `path`: where the stop is; a position limit that is
- * near goes first. None where no period is known. */
+ * be held as long as the longest of them. `path`: where the stop is; a position limit that is near goes first. None where
+ * no period is known. */
 static double mean_change(const rd_core *core, const rd_motion *path, double time)
 {
     const rd_stopping *stop = &core->stopping;
