@@ -54,12 +54,6 @@ def pseudo_inertia(parameters: Array) -> Array:
     return matrix
 
 
-def parameters_of_pseudo_inertia(matrix: Array) -> Array:
-    """(10,) inertial parameters of a body with the pseudo-inertia (4, 4)."""
-    basis = pseudo_basis().reshape(COUNT, 16).T
-    return np.asarray(np.linalg.lstsq(basis, matrix.ravel(), rcond=None)[0])
-
-
 def pseudo_basis() -> Array:
     """(10, 4, 4) pseudo-inertia of each inertial parameter alone: P is linear in them."""
     return np.array([pseudo_inertia(unit) for unit in np.eye(COUNT)])

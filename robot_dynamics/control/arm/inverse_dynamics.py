@@ -17,13 +17,6 @@ class EffortModel(Protocol):
         """Joint efforts (n,) for the motion."""
 
 
-class DrivenDynamics(Protocol):
-    """Efforts for a motion, the dry friction of the drives among them."""
-
-    def inverse_dynamics(self, q: Array, qd: Array, qdd: Array, heading: Array | None = None) -> Array:
-        """Joint efforts (n,) for the motion; dry friction is overcome along ``heading`` (n,), else ``qd``."""
-
-
 def feedforward(dynamics: EffortModel, reference: Reference) -> Array:
     """(n,) efforts of the reference motion; the arm's state is not used."""
     return dynamics.inverse_dynamics(reference.position, reference.velocity, reference.acceleration)
@@ -33,12 +26,3 @@ def gravity_load(dynamics: EffortModel, q: Array) -> Array:
     """(n,) efforts that carry the arm at rest in ``q`` (n,)."""
     rest = np.zeros(len(q))
     return dynamics.inverse_dynamics(q, rest, rest)
-
-
-def joint_inertia(dynamics: EffortModel, q: Array) -> Array:
-    """(n,) diagonal of the mass matrix at ``q``: effort per own acceleration."""
-    count = len(q)
-    rest = np.zeros(count)
-    load = dynamics.inverse_dynamics(q, rest, rest)
-    unit = np.eye(count)
-    return np.array([(dynamics.inverse_dynamics(q, rest, unit[j]) - load)[j] for j in range(count)])

@@ -15,7 +15,6 @@ from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.extras import lacking
 from robot_dynamics.ros.support import spin
 
-STORAGES = ("sqlite3", "mcap")
 MESSAGE = "sensor_msgs/msg/JointState"
 # Best effort meets every publisher; deep enough for a writer that is held up for seconds.
 PASSING = QoSProfile(
