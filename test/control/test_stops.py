@@ -365,6 +365,17 @@ def test_states_that_become_far_too_rare_do_not_feed_a_light_joint():
         assert (np.abs(rig.plant.velocity) < 0.5 * rig.speeds).all()
 
 
+@pytest.mark.parametrize(
+    ("name", "mass", "most"), [(PANDA, 5.0, 0.1), (UR5, 5.0, 0.1), ("puma560", 2.0, 0.2)]
+)
+def test_a_stop_with_soft_springs_lowers_a_load_that_the_model_lacks_slowly(name, mass, most):
+    """Braked by the model's inertia alone, the arms were at 0.24, 0.16 and 0.24 of a speed limit."""
+    rig = ArmRig(name, plant={"payload_mass": mass}, mode="joint_impedance", joint_stiffness=(5.0,))
+    rig.control.protect()
+    rig.run(1.5)
+    assert rig.share_of_speed() < most
+
+
 @pytest.mark.parametrize("late", [0.07, 0.09])
 def test_a_stop_with_weak_gains_and_a_late_state_swings_no_load(late):
     """Stiffened it kept its little damping: the wrist went 1.2 rad away, at 1.5 of its speed limit."""

@@ -395,7 +395,7 @@ int rd_end_stiffness(rd_core *core, const rd_settings *before)
     const double soft = core->softness[0];
     int stiff = 0;
     for (int j = 0; j < core->n; ++j) {
-        stiff |= core->stiffened[j] > 1.0;
+        stiff |= core->stiffened[j] > 1.0 && !(RD_YIELDING >> before->mode & 1U);
         pull[j] = core->softness[j] > 1.0 ? rd_pull(core, before, j, core->softness[j]) : NAN;
         core->softness[j] = fmin(core->softness[j], 1.0);
         core->stiffened[j] = 1.0;
@@ -422,6 +422,7 @@ void rd_soften(rd_core *core)
     const rd_settings *s = core->settings;
     const double share = core->pace.share;
     const int whole = share >= 1.0, j = whole ? 0 : weakest(s, core->n);
+    const int plain = rd_follows_nothing(core) || rd_yields(core); /* only their braking is stiffened */
     const double least = latency_of(s->kp[j], s->kv[j]), latency = TWICE * (0.5 * core->period + delay_of(s));
     stiffen_stop(core, s);
     for (int i = 0; i < core->n; ++i) {
@@ -431,7 +432,7 @@ void rd_soften(rd_core *core)
         const double ratio = rd_known_ratio(core, i);
         const double light = ratio < 1.0 ? ratio * latency_of(s->kp[i], s->kv[i]) / latency : 1.0;
         const double left = fmin(core->swung[i], fmin(stands, light));
-        const double before = core->softness[i], now = left < 1.0 || rd_follows_nothing(core) ? left : core->stiffened[i];
+        const double before = core->softness[i], now = left < 1.0 || plain ? left : core->stiffened[i];
         if (now < before && before > 1.0 && core->trip.latched && !core->cut) {
             if (!s->platform) {
                 rd_carry_pull(core, i, rd_pull(core, s, i, before), fmax(now, 1.0));

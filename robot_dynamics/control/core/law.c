@@ -339,15 +339,16 @@ double rd_braking_at_wall(const rd_core *core, const rd_settings *s, int j)
 }
 
 /* Soft springs stop nothing, so a protective stop brakes what yields, unless it has yielded to a contact. An acceleration,
- * not an effort of each joint by its own inertia: axes that align share theirs. */
-double rd_braking_in_stop(const rd_core *core, const rd_settings *s, int j)
+ * because axes that align share theirs; it grows where the model's inertia is too little against a load. */
+double rd_braking_in_stop(rd_core *core, const rd_settings *s, int j)
 {
     if (!core->trip.latched || core->trip.rule == RD_CONTACT || core->guides || rd_braking_at_wall(core, s, j) != 0.0) {
         return 0.0;
     }
-    const double latency = rd_longest_recent(core, rd_control_period(core, s)) + (s->rules ? fmax(s->rules->delay, 0.0) : 0.0);
-    const double gain = latency > 0.0 ? fmin(STOP_GAIN, STOP_SHARE / latency) : STOP_GAIN;
-    return rd_braking_within(core, s, j, STOPPED * s->velocity_limits[j], NULL, gain, core->reference.velocity[j]);
+    const double longest = rd_longest_recent(core, rd_control_period(core, s));
+    const double gain = fmin(STOP_GAIN, STOP_SHARE / (longest + (s->rules ? fmax(s->rules->delay, 0.0) : 0.0)));
+    const double braking = rd_braking_within(core, s, j, STOPPED * s->velocity_limits[j], NULL, gain, core->reference.velocity[j]);
+    return rd_guided_stiffness(core, s, j, fabs(braking) / gain, gain) * braking;
 }
 
 double rd_within_speed(const rd_core *core, const rd_settings *s, int j, double pull)

@@ -20,7 +20,7 @@ static inline const double *rd_rotors(const rd_settings *settings)
 int rd_joint_inertia(rd_core *core, const rd_settings *settings);
 /* Braking of a joint that yields: at its velocity limit and before its position limit, and in a stop [rad/s^2 or m/s^2]. */
 double rd_braking_at_wall(const rd_core *core, const rd_settings *settings, int joint);
-double rd_braking_in_stop(const rd_core *core, const rd_settings *settings, int joint);
+double rd_braking_in_stop(rd_core *core, const rd_settings *settings, int joint);
 /* Efforts (n) of an acceleration (n) of an arm that yields, with C(q, qd) qd_d; whether the model has them. It uses the
  * scratch but for the last. */
 int rd_yielding_dynamics(rd_core *core, const rd_settings *settings, const double *acceleration, double *effort);
