@@ -7,6 +7,7 @@ reaches counts for each test that uses it. A test that fails with the marks coun
 
 from __future__ import annotations
 
+import hashlib
 import json
 import mmap
 import os
@@ -14,13 +15,14 @@ import re
 import shlex
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+Measure = Callable[[Sequence[str]], "list[Reached]"]
 MARKS, REPORT = "RD_REACH_MARKS", "RD_REACH_REPORT"
 MOST = 4096
 _PRELUDE = """#ifndef RD_REACH_HERE
@@ -117,6 +119,48 @@ def measure(copy: Path, tests: Sequence[str], marks: str, processes: int) -> lis
             raise RuntimeError(f"no test was measured: {shlex.join(command)}")
         for name, (seconds, functions) in json.loads(report.read_text()).items():
             found.append(Reached(name, seconds, None if functions is None else frozenset(functions)))
+    return found
+
+
+def remembered(
+    folder: Path,
+    root: Path,
+    sources: Sequence[Path],
+    tests: Sequence[str],
+    run: Measure,
+) -> list[Reached]:
+    """Tests that ``run`` measures, or that it has measured before for the same package and file of tests.
+
+    Args:
+        folder: of the results, one file for each file of tests.
+        root: of the repository.
+        sources: whose functions are marked.
+        tests: files, relative to ``root``.
+        run: measures the tests of some of the files.
+    """
+    digest = hashlib.sha256(repr((sys.version, sources)).encode())
+    for path in sorted([*(root / "robot_dynamics").rglob("*.*"), *(root / "test").rglob("*.*")]):
+        if path.suffix in (".py", ".c", ".h") and not path.name.startswith("test_"):
+            digest.update(path.read_bytes())
+
+    def place(test: str) -> Path:
+        own = digest.copy()
+        own.update((root / test).read_bytes())
+        return folder / f"{Path(test).stem}_{own.hexdigest()[:24]}.json"
+
+    missing = [test for test in tests if not place(test).is_file()]
+    measured = run(missing) if missing else []
+    folder.mkdir(parents=True, exist_ok=True)
+    for test in missing:
+        of_file = [asdict(one) for one in measured if one.name.partition("::")[0] == test]
+        place(test).write_text(json.dumps(of_file, default=sorted), encoding="utf-8")
+    found: list[Reached] = []
+    for test in tests:
+        for one in json.loads(place(test).read_text(encoding="utf-8")):
+            functions = one["functions"]
+            found.append(
+                Reached(one["name"], one["seconds"], None if functions is None else frozenset(functions))
+            )
     return found
 
 

@@ -30,7 +30,7 @@ from concerning import tests_for
 from cosmic_ray.mutating import mutate_and_test
 from cosmic_ray.testing import run_tests
 from cosmic_ray.work_item import MutationSpec, TestOutcome, WorkerOutcome
-from reach import Functions, Reached, measure
+from reach import Functions, Reached, measure, remembered
 from sampling import CFault, Fault, mutants, sample, targets
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -46,6 +46,8 @@ LONGEST = 900.0
 OTHERS = "not ros and not browser and not whole"
 STAGES = (f"not long and {OTHERS}", f"long and {OTHERS}")
 """Marks of the tests, those of ``make test`` first."""
+KEPT = ".mutation_cache"
+"""Folder of what tests reach."""
 NO_TEST = 5
 """Exit code of pytest where no test has the marks."""
 
@@ -167,7 +169,11 @@ def reach_of(sources: Sequence[Path], functions: Functions, copy: Path, processe
     tests = dict.fromkeys(test for source in sources for test in tests_for(source.relative_to(PACKAGE)))
     functions.mark(copy)
     began = time.monotonic()
-    found = measure(copy, tuple(tests), OTHERS, processes)
+
+    def run(some: Sequence[str]) -> list[Reached]:
+        return measure(copy, some, OTHERS, processes)
+
+    found = remembered(REPOSITORY / KEPT, REPOSITORY, sources, tuple(tests), run)
     print(f"{len(found)} tests with marks, in {time.monotonic() - began:.0f} s", flush=True)
     return found
 
@@ -188,13 +194,15 @@ def main(words: Sequence[str] | None = None) -> int:
         chosen = targets(given.modules or PURE, PACKAGE)
     except ValueError as error:
         parser.error(str(error))
-    drawn = sample([m for target in chosen for m in mutants(target, REPOSITORY)], given.sample, given.seed)
+    found = [m for target in chosen for m in mutants(target, REPOSITORY)]
+    drawn = sample(found, given.sample, given.seed)
     print(f"{len(drawn)} mutants of {len(chosen)} modules, seed {given.seed}", flush=True)
     began, verdicts = time.monotonic(), []
-    sources = sorted({mutant.module_path for mutant in drawn if isinstance(mutant, CFault)})
+    sources = sorted({mutant.module_path for mutant in found if isinstance(mutant, CFault)})
     functions = Functions(REPOSITORY, sources)
     with tempfile.TemporaryDirectory(prefix="robot_dynamics_mutation_", ignore_cleanup_errors=True) as folder:
-        reached = reach_of(sources, functions, copy_into(folder), given.workers) if sources else []
+        in_c = any(isinstance(mutant, CFault) for mutant in drawn)
+        reached = reach_of(sources, functions, copy_into(folder), given.workers) if in_c else []
         start = (folder, reached)
         # Mutants with the same tests follow one another, so that few tests are timed in both copies.
         drawn.sort(key=lambda mutant: mutant.module_path)

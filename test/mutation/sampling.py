@@ -28,8 +28,10 @@ _C_OPERATOR = re.compile(
 )
 _C_CONDITION = re.compile(r"\b(?:if|while) (?=\()")
 _C_NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d+)?(?![\w.])")
+_C_TEXT = r"\"(?:\\.|[^\"\\])*\""
 _C_SILENT = re.compile(
-    r"/\*.*?\*/|^#.*?$|\"[^\"]*\"|\[[^\]]*\]|sizeof[^;]*;|^static const.*?;", re.DOTALL | re.MULTILINE
+    rf"/\*.*?\*/|^#.*?$|{_C_TEXT}|\[[^\]]*\]|sizeof[^;]*;|^static const(?:{_C_TEXT}|[^\";])*;",
+    re.DOTALL | re.MULTILINE,
 )
 
 
