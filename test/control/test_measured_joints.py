@@ -143,6 +143,87 @@ def test_a_controller_waits_for_the_measured_joints_and_reports_what_it_cannot_k
     assert controller.measured.missed().age == pytest.approx(199 * PERIOD)
 
 
+class Others:
+    """The right arm's joints as the left arm's controller has to see them: states that go on, within limits."""
+
+    TIMEOUT, GAP, SMOOTHING, FARTHEST, FASTEST = 0.1, 0.1, 0.02, 3.0, 10.0
+
+    def __init__(self):
+        self.states = np.array([[-np.inf, 0.0, 0.0, 0.0]] * 2)  # time, position, velocity and its rate
+        self.acceleration, self.until = np.zeros(2), -np.inf
+
+    def take(self, time, position, velocity):
+        for j, (last, q0, v0, change) in enumerate(self.states):
+            if np.isnan(position[j]) or 0.0 <= last - time < self.GAP:
+                continue
+            elapsed, q = time - last, np.clip(position[j], -self.FARTHEST, self.FARTHEST)
+            share = 1.0 - np.exp(-elapsed / self.SMOOTHING) if 0.0 < elapsed < self.GAP else 0.0
+            v = velocity[j]
+            if np.isnan(v):
+                v = v0 + share * ((q - q0) / elapsed - v0) if share else 0.0
+            v = np.clip(v, -self.FASTEST, self.FASTEST)
+            self.states[j] = time, q, v, change + share * ((v - v0) / elapsed - change) if share else 0.0
+
+    def motion(self, time, half):
+        last, q, v, _ = self.states.T
+        age = np.maximum(0.0, time - last)
+        fresh, ahead = age <= self.TIMEOUT, age + half
+        a = self.acceleration * fresh * (time <= self.until)
+        q, v = q + fresh * ahead * (v + 0.5 * ahead * a), fresh * (v + ahead * a)
+        return np.array(
+            [np.clip(q, -self.FARTHEST, self.FARTHEST), np.clip(v, -self.FASTEST, self.FASTEST), a]
+        ), age.max()
+
+
+@pytest.mark.parametrize("half", [0.0, 0.002])
+def test_states_of_the_measured_joints_go_on_within_their_limits_and_what_they_lack_is_reported(half):
+    given = {"control_period": 2.0 * half, "half_period_ahead": half > 0.0}
+    controller = ArmController(chain("left_hand", RIGHT), parameters=replace(PLAIN, **given))
+    others, random, time, own = Others(), np.random.default_rng(5), 0.0, START[:3]
+    takes = [  # time since the last one, positions, velocities
+        (0.0, [0.5, np.nan], [np.nan, np.nan]),
+        (0.004, [0.51, 0.3], [np.nan, 0.2]),
+        *(
+            (random.uniform(0.002, 0.02), START[3:] + 0.1 * random.normal(size=2), [np.nan] * 2)
+            for _ in range(8)
+        ),
+        *((random.uniform(0.002, 0.02), START[3:], 4.0 * random.normal(size=2)) for _ in range(8)),
+        (0.05, [2.99, -2.99], [8.0, -8.0]),  # farther than their limits, while nothing else comes
+        (0.09, [0.1, 0.2], [30.0, -30.0]),
+        (0.11, [0.4, 0.1], [np.nan, np.nan]),  # after a gap
+        (0.11, [0.3, 0.2], [1.0, -2.0]),
+        (0.09, [0.3, 0.2], [0.5, -1.0]),
+        (0.0, [0.9, 0.8], [0.0, 0.0]),  # not later than the last one
+        (-0.05, [0.7, 0.6], [0.0, 0.0]),
+        (-0.2, [0.5, 0.4], [0.1, 0.1]),  # a simulation was reset
+    ]
+    for k, (elapsed, position, velocity) in enumerate(takes):
+        time += elapsed
+        if k % 3 == 2:
+            others.acceleration, others.until = random.normal(size=2), time + 0.03
+            controller.measured.accelerate(others.acceleration, others.until)
+        controller.measured.take(time, np.array(position), np.array(velocity))
+        others.take(time, position, velocity)
+        if k == 0:
+            with pytest.raises(StateError, match="no joint state yet of the measured joints"):
+                controller.update(time, own, np.zeros(3))
+            assert controller.measured.missed().age == np.inf
+            continue
+        for later in (0.0, 0.013, 0.1001 if elapsed == 0.09 else 0.035):
+            controller.update(time + later, own, np.zeros(3))
+            expected, age = others.motion(time + later, half)
+            np.testing.assert_allclose(controller.measured.motion(), expected, rtol=1e-10, atol=1e-12)
+            missed, whole = controller.measured.missed(), np.array([*own, *expected[0]])
+            lacks = np.array([0.0, 0.0, 0.0, *(others.states[:, 3] - expected[2])])
+            error = inverse_dynamics(whole, 0.0 * whole, lacks) - inverse_dynamics(
+                whole, 0.0 * whole, 0.0 * whole
+            )
+            np.testing.assert_allclose(missed.effort, np.abs(error[:3]), rtol=1e-7, atol=1e-9)
+            assert missed.age == pytest.approx(age)
+    controller.lost_states()
+    assert not controller.measured.motion()[1:].any(), "without states of its own, the rest is at rest too"
+
+
 def test_nothing_that_is_measured_makes_an_effort_that_the_robot_cannot_need(right):
     controller = ArmController(right, parameters=PLAIN)
     for k in range(100):

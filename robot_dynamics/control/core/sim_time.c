@@ -24,7 +24,7 @@ void rd_loop_clock(rd_loop *loop, int64_t now, int64_t steady)
 
 void rd_time_tell(rd_sim_time *time, int64_t now, int64_t steady)
 {
-    if (time->now != RD_NO_EPOCH && time->at_state != RD_NO_EPOCH && now < time->now) {
+    if (time->at_state != RD_NO_EPOCH && now < time->now) {
         /* What has passed since the last state stays: a clock that was set back counts on from there. */
         time->at_state += now - time->now;
     }
@@ -57,7 +57,7 @@ void rd_time_note_state(rd_sim_time *time, int64_t stamp)
 
 double rd_time_lost(const rd_sim_time *time, int64_t last_state, int64_t steady, int64_t timeout)
 {
-    const int64_t passed = time->now == RD_NO_EPOCH || time->at_state == RD_NO_EPOCH ? 0 : time->now - time->at_state;
+    const int64_t passed = time->at_state == RD_NO_EPOCH ? 0 : time->now - time->at_state;
     if (steady - last_state < timeout || (!time->alone && passed < timeout)) {
         return 0.0;
     }
