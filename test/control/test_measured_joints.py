@@ -144,7 +144,7 @@ def test_a_controller_waits_for_the_measured_joints_and_reports_what_it_cannot_k
 
 
 class Others:
-    """The right arm's joints as the left arm's controller has to see them: states that go on, within limits."""
+    """The right arm's joints as the left arm's controller sees them: states go on, within limits."""
 
     TIMEOUT, GAP, SMOOTHING, FARTHEST, FASTEST = 0.1, 0.1, 0.02, 3.0, 10.0
 
@@ -222,6 +222,21 @@ def test_states_of_the_measured_joints_go_on_within_their_limits_and_what_they_l
             assert missed.age == pytest.approx(age)
     controller.lost_states()
     assert not controller.measured.motion()[1:].any(), "without states of its own, the rest is at rest too"
+
+
+def test_timeouts_and_gaps_of_measured_joints_end_at_their_own_length(right):
+    """A state of 0.1 s ago counts, the next tells no velocity, and one as much earlier is a reset."""
+    controller, own = ArmController(right, parameters=PLAIN), START[3:]
+    controller.measured.take(0.0, [0.2], [0.5])
+    controller.measured.accelerate([2.0], 0.1)
+    controller.update(0.1, own, np.zeros(2))
+    np.testing.assert_allclose(controller.measured.motion(), [[0.2 + 0.1 * 0.6], [0.7], [2.0]])
+    controller.measured.take(0.1, [0.4])
+    controller.update(0.102, own, np.zeros(2))
+    np.testing.assert_array_equal(controller.measured.motion(), [[0.4], [0.0], [0.0]])
+    controller.measured.take(0.0, [0.3])
+    controller.update(0.104, own, np.zeros(2))
+    np.testing.assert_array_equal(controller.measured.motion(), [[0.3], [0.0], [0.0]])
 
 
 def test_nothing_that_is_measured_makes_an_effort_that_the_robot_cannot_need(right):

@@ -7,7 +7,6 @@ from arms import TWO_JOINTS, two_joint_chain
 
 import robot_dynamics as rd
 from robot_dynamics.control.arm.contact import MomentumObserver
-from robot_dynamics.errors import StateError
 
 GAIN, DRIFT, TURNING = 25.0, 0.3, 0.005
 MODEL = pin.buildModelFromXML(TWO_JOINTS)
