@@ -1,6 +1,7 @@
 """Imports go one way, and only the ROS layer knows ROS."""
 
 import ast
+import functools
 import graphlib
 import importlib.metadata
 import re
@@ -51,9 +52,16 @@ def modules():
     return sorted(path for path in PACKAGE.rglob("*.py") if path.parent != PACKAGE or path.stem != "__init__")
 
 
+@functools.cache
+def statements(path: Path) -> list[ast.stmt]:
+    """Imports and texts of a file, wherever they stand; three tests look at them."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    return [node for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom | ast.Expr)]
+
+
 def imports(path: Path):
-    """(imported module, is it at module level or under TYPE_CHECKING only) for every import of a file."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    """Names that a file imports, at module level or elsewhere."""
+    for node in statements(path):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module:
@@ -115,7 +123,7 @@ def _module_name(path: Path) -> str:
 
 def _imported_modules(path: Path, files: dict[str, Path]):
     """Modules of the package whose names a file imports, or from which it imports a name."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in statements(path):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names if alias.name in files)
         elif isinstance(node, ast.ImportFrom) and node.module in files:
@@ -160,7 +168,7 @@ def test_docstrings_begin_with_a_noun_or_a_verb():
     questions = re.compile(r"\s*(what|which|whether|where|when|how|who|why)\b", re.IGNORECASE)
     wrong = []
     for path in modules():
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in statements(path):
             if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
                 text = node.value.value
                 if isinstance(text, str) and questions.match(text):
