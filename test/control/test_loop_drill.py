@@ -56,3 +56,8 @@ def test_the_loop_under_sanitizers(tmp_path):
     sources = [Path(__file__).with_name("drill_loop.c"), *sorted(C_SOURCES.glob("*.c"))]
     printed = output_of(tmp_path / "drill", sources).strip()
     assert re.fullmatch(EXPECTED.strip(), printed), printed
+
+
+def test_the_loop_keeps_its_times_to_the_nanosecond(tmp_path):
+    sources = [Path(__file__).with_name("drill_loop_times.c"), *sorted(C_SOURCES.glob("*.c"))]
+    assert output_of(tmp_path / "drill", sources).splitlines() == ["98 expectations"]
