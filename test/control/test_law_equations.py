@@ -1,0 +1,186 @@
+"""Laws of an arm by their equations: states of a pendulum are made up, and accelerations are compared."""
+
+import numpy as np
+import pytest
+from arms import GRAVITY, LENGTH, MASS, Pendulum, pendulum_chain
+
+from robot_dynamics.control.arm.controller import ArmController
+from robot_dynamics.control.arm.parameters import ArmParameters
+from robot_dynamics.control.waypoints import Waypoint
+
+KP, KV, LIMIT, FOLLOWING, SETTLED, PERIOD = 100.0, 20.0, 2.0, 0.1, 0.02, 0.002
+INERTIA = MASS * LENGTH**2
+QUIET = {
+    "oscillation": -1.0,
+    "overspeed": -1.0,
+    "start_motion": -1.0,
+    "loop_delay": -1.0,
+    "half_period_ahead": False,
+}
+
+
+class Arm:
+    """A controller that is told states of a pendulum, at first at rest at zero."""
+
+    def __init__(self, chain=None, **parameters):
+        given = {
+            "kp": (KP,),
+            "kv": (KV,),
+            "ki": -1.0,
+            "max_following_error": (FOLLOWING,),
+            **QUIET,
+            **parameters,
+        }
+        chain = pendulum_chain(velocity=LIMIT) if chain is None else chain
+        self.control = ArmController(chain, Pendulum(), ArmParameters(**given))
+        self.time = self.place = 0.0
+        self.state(0.0, elapsed=0.0)
+
+    def state(self, place=None, rate=0.0, elapsed=PERIOD):
+        """A state; the effort beside the weight and the damping."""
+        self.time += elapsed
+        self.place = self.place if place is None else place
+        command = self.control.update(self.time, np.array([self.place]), np.array([rate]))
+        return float(command.unlimited[0]) - MASS * GRAVITY * LENGTH * np.sin(self.place)
+
+    def acceleration(self, place=None, rate=0.0, elapsed=PERIOD):
+        """What the effort of a state accelerates the pendulum by."""
+        return (self.state(place, rate, elapsed) - Pendulum.damping * rate) / INERTIA
+
+    def walk(self, place, rate=1.0):
+        while abs(place - self.place) > 1e-12:
+            step = np.clip(place - self.place, -rate * PERIOD, rate * PERIOD)
+            self.state(self.place + step, np.sign(step) * rate)
+
+
+@pytest.mark.parametrize("side", [1.0, -1.0])
+def test_an_error_asks_for_no_more_speed_than_the_limit(side):
+    arm = Arm(max_following_error=(-1.0,))
+    for error, pull in (0.39, 39.0), (0.41, 40.0), (0.8, 40.0):
+        arm.walk(-side * error)
+        assert arm.acceleration() == pytest.approx(side * pull)
+        assert arm.acceleration(rate=side * 0.5) == pytest.approx(side * (pull - KV * 0.5))
+
+
+@pytest.mark.parametrize("side", [1.0, -1.0])
+def test_an_error_adds_to_a_reference_in_motion_what_its_speed_leaves_of_the_limit(side):
+    arm = Arm(max_following_error=(-1.0,))
+    arm.control.follow(["swing"], [Waypoint(2.0, (side * 1.6,))])
+    for k in range(499):
+        reference = arm.control.reference(arm.time + PERIOD)
+        behind = side * min(0.001 * k, 0.45)
+        arm.state(reference.position[0] - behind, reference.velocity[0] - side * 0.5)
+    reference = arm.control.reference(arm.time + PERIOD)
+    speed, rest = side * reference.velocity[0], reference.acceleration[0]
+    assert speed == pytest.approx(1.5, abs=1e-3)
+    found = arm.acceleration(reference.position[0] - side * 0.45, reference.velocity[0])
+    assert found - rest == pytest.approx(side * KV * (LIMIT - speed))
+    for ahead in (0.45, 0.8):
+        while side * (arm.place - arm.control.reference(arm.time + PERIOD).position[0]) < ahead - 1e-9:
+            reference = arm.control.reference(arm.time + PERIOD)
+            now = min(ahead, side * (arm.place - reference.position[0]) + 0.02)
+            found = arm.acceleration(reference.position[0] + side * now, reference.velocity[0] + 4.0 * side)
+        speed, rest = side * reference.velocity[0], reference.acceleration[0]
+        expected = max(-KP * ahead, -KV * (LIMIT + speed))
+        assert found - rest + KV * 4.0 * side == pytest.approx(side * expected)
+
+
+@pytest.mark.parametrize("side", [1.0, -1.0])
+def test_a_lasting_error_is_integrated_between_the_settled_one_and_half_the_following_error(side):
+    """z' = ki e, state by state; a block beyond is no load, and a gap tells nothing."""
+    arm, ki = Arm(ki=400.0), 400.0
+
+    def estimate(error, elapsed=PERIOD, rate=0.0):
+        return arm.acceleration(-side * error, rate, elapsed) + KV * rate - KP * side * error
+
+    arm.walk(-side * 0.0199)
+    assert estimate(0.0199) == pytest.approx(0.0, abs=1e-9)
+    z = estimate(0.03)
+    assert z == pytest.approx(side * ki * PERIOD * 0.03)
+    assert estimate(0.049) == pytest.approx(z + side * ki * PERIOD * 0.049)
+    z = estimate(0.049, 0.049)
+    assert z == pytest.approx(side * ki * (PERIOD * (0.03 + 0.049) + 0.049 * 0.049))
+    assert estimate(0.049, 0.051) == pytest.approx(z)
+    assert estimate(0.051) == pytest.approx(z)
+    assert estimate(0.0199) == pytest.approx(z)
+    arm.walk(-side * 0.045)
+    for _ in range(600):
+        z = estimate(0.045)
+    assert z == pytest.approx(side * KP * FOLLOWING), "at most what the following error pulls"
+
+
+def test_a_load_that_drives_its_joint_away_fades():
+    def held(place, rate, elapsed=PERIOD):
+        """Share of the estimate that a state leaves, with the arm there."""
+        arm = Arm(ki=400.0)
+        arm.walk(-0.045)
+        for _ in range(200):
+            z = arm.acceleration() - KP * 0.045
+        arm.state(-0.0199)
+        before = arm.acceleration(place) + KP * place
+        after = arm.acceleration(place, rate, elapsed) + KP * place + KV * rate
+        assert z > 1.0 and before == pytest.approx(z, rel=0.01)
+        integrated = -400.0 * elapsed * place if abs(place) > SETTLED else 0.0
+        return (after - integrated) / before
+
+    assert held(0.021, 0.1) == pytest.approx(np.exp(-PERIOD / 0.1))
+    assert held(0.021, 0.1, 0.004) == pytest.approx(np.exp(-0.004 / 0.1))
+    assert held(0.021, -0.1) == pytest.approx(1.0), "on its way back"
+    assert held(0.0199, 0.1) == pytest.approx(1.0), "where it is small"
+    assert held(-0.01, -0.1) == pytest.approx(1.0), "on the other side of its reference"
+
+
+IMPEDANCE = {
+    "mode": "joint_impedance", "joint_stiffness": (3.0,), "joint_damping": (0.5,), "joint_error_clip": (0.4,),
+    "max_following_error": (-1.0,),
+}  # fmt: skip
+
+
+def test_springs_and_dampers_yield_within_their_clip():
+    arm = Arm(**IMPEDANCE)
+    arm.walk(-0.3)
+    assert arm.state() == pytest.approx(3.0 * 0.3)
+    assert arm.state(rate=-0.1) == pytest.approx(3.0 * 0.3 + 0.05)
+    arm.walk(-0.5)
+    assert arm.state() == pytest.approx(3.0 * 0.4)
+    arm.walk(0.7)
+    assert arm.state() == pytest.approx(-3.0 * 0.4)
+
+
+@pytest.mark.parametrize("side", [1.0, -1.0])
+def test_springs_accelerate_no_joint_to_its_velocity_limit(side):
+    arm = Arm(**IMPEDANCE | {"joint_damping": (0.0,)})
+    arm.walk(-side * 0.5, 0.2)
+    pull = side * 3.0 * 0.4
+    for speed, share in (0.84, 1.0), (0.925, 0.5), (0.97, 0.2), (1.0, 0.0):
+        assert arm.state(rate=side * speed * LIMIT) == pytest.approx(share * pull, abs=1e-9)
+        assert arm.state(rate=-side * speed * LIMIT) == pytest.approx(pull), (
+            "against the motion they are whole"
+        )
+
+
+@pytest.mark.parametrize("side", [1.0, -1.0])
+def test_a_joint_that_yields_is_braked_at_its_limits(side):
+    """Beyond the velocity limit, and before the position limit by the way that is left; 40/s in good time."""
+    arm = Arm(
+        pendulum_chain(lower=-1.0, upper=1.0, velocity=LIMIT),
+        **IMPEDANCE | {"joint_stiffness": (0.0,), "joint_damping": (0.0,)},
+    )
+    for _ in range(100):
+        arm.state()
+    fast = arm.state(rate=side * 2.5)
+    assert fast == pytest.approx(-side * 40.0 * 0.5 * INERTIA)
+    arm.walk(side * 0.95, 0.9)
+    assert arm.state(rate=side * 1.0) == pytest.approx(0.0, abs=1e-9)
+    assert arm.state(rate=side * 1.2) == pytest.approx(-side * 40.0 * 0.2 * INERTIA)
+    assert arm.state(rate=-side * 1.2) == pytest.approx(0.0, abs=1e-9)
+    arm.walk(side * 1.01, 0.1)
+    assert arm.state() == pytest.approx(-side * 40.0 * 20.0 * 0.01 * INERTIA)
+
+
+def test_with_late_states_the_braking_at_a_limit_is_weaker():
+    """A quarter in a period: 12.5/s with states every 20 ms."""
+    arm = Arm(**IMPEDANCE | {"joint_stiffness": (0.0,), "joint_damping": (0.0,)})
+    for _ in range(400):
+        arm.state(elapsed=0.02)
+    assert arm.state(rate=2.5, elapsed=0.02) == pytest.approx(-12.5 * 0.5 * INERTIA, rel=1e-6)
