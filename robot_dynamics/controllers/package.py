@@ -173,7 +173,10 @@ class ControllerPackage:
 
     @property
     def _gazebo(self) -> dict[str, str]:
-        """World, with the gravity of the first robot that does not carry its own weight, and its time."""
+        """World, with the gravity of the first robot that does not carry its own weight, and its time.
+
+        Its floor has no contacts: a base may stand at its height, and the arm reach below.
+        """
         world, time = (
             resource(path).read_text(encoding="utf-8")
             for path in ("urdf/world.sdf", "config/gazebo_time.yaml")
@@ -183,6 +186,8 @@ class ControllerPackage:
         if gravity is not None:
             row = " ".join(f"{value + 0.0:.12g}" for value in np.round(gravity, 12))
             world = re.sub("<gravity>.*</gravity>", f"<gravity>{row}</gravity>", world)
+        world = re.sub(r"\s*<collision .*?</collision>", "", world, flags=re.DOTALL)
+        world = world.replace("a floor,", "a floor without contacts,")
         licence = "SPDX-License-Identifier: Apache-2.0"
         world = world.replace("?>\n", f"?>\n<!-- {licence} -->\n", 1)
         return {"gazebo/world.sdf": world, "gazebo/time.yaml": f"# {licence}\n{time}"}

@@ -149,6 +149,13 @@ def test_gazebo_has_the_gravity_of_the_model(folder, tmp_path):
 
 
 @pytest.mark.long
+def test_the_floor_in_gazebo_is_not_in_the_way_of_an_arm_whose_base_stands_on_it(folder):
+    world = ElementTree.parse(folder / "gazebo/world.sdf")
+    assert world.find("world/model[@name='floor']/link/visual") is not None
+    assert list(world.iter("collision")) == []
+
+
+@pytest.mark.long
 def test_a_robot_that_carries_its_own_weight_has_no_gravity_in_gazebo(tmp_path):
     folder = tmp_path / "ur_arm"
     assert main(["generate", str(PUMA), "--ros2-control", "--driver", "ur", "-o", str(folder)]) == 0
