@@ -124,6 +124,29 @@ def test_gazebo_holds_joints_without_commands_and_gets_one_controller_manager(fo
     assert changed.find("gazebo/gravity") is None
 
 
+DRIVER = """
+  <ros2_control name="cell" type="sensor">
+    <hardware><plugin>acme/Sensor</plugin></hardware><sensor name="wrench"/>
+  </ros2_control>
+  <ros2_control name="acme" type="system" rw_rate="500" is_async="true" thread_priority="50">
+    <hardware><plugin>acme/Driver</plugin><param name="robot_ip">192.0.2.1</param></hardware>
+    <joint name="joint1"><command_interface name="effort"/></joint><gpio name="flange"/>
+  </ros2_control>
+</robot>"""
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("plant", ["gazebo", "mujoco"])
+def test_nothing_of_a_real_driver_is_left_in_a_simulator(folder, plant):
+    given = PUMA.read_text(encoding="utf-8").replace("</robot>", DRIVER)
+    names = launch_file(folder)
+    changed = ElementTree.fromstring(names["in_simulator"](given, plant, "own.yaml", False))
+    (system,) = changed.findall("ros2_control")  # the sensor's would wait for joints that it does not have
+    assert system.attrib == {"name": "acme", "type": "system"}
+    assert system.findtext("hardware/plugin") == names["HARDWARE"][plant]
+    assert "192.0.2.1" not in ElementTree.tostring(changed, encoding="unicode")
+
+
 @pytest.mark.long
 def test_gazebo_looks_for_meshes_above_their_packages(folder):
     names = launch_file(folder)
