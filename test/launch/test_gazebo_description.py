@@ -125,6 +125,33 @@ def test_a_root_that_is_not_the_world_is_fixed_to_it(tmp_path):
     assert (chain.root, chain.joint_names) == ("world", ("pivot",))
 
 
+def test_gazebo_gets_one_block_and_one_controller_manager_beside_those_of_the_description(tmp_path):
+    own = """
+      <ros2_control name="own" type="system">
+        <hardware><plugin>gz_ros2_control/GazeboSimSystem</plugin></hardware>
+        <joint name="joint1"><command_interface name="position"/></joint>
+      </ros2_control>
+      <gazebo>
+        <plugin filename="libgazebo_ros2_control.so" name="old"/>
+        <plugin filename="libpower.so" name="power"/>
+      </gazebo>
+      <gazebo><plugin filename="gz_ros2_control-system" name="own"/></gazebo>
+    </robot>"""
+    file, controllers = tmp_path / "arm.urdf", str(resource("config/puma560_controllers.yaml"))
+    arm = resource("urdf/puma560.urdf").read_text(encoding="utf-8")
+    file.write_text(arm.replace("</robot>", own), encoding="utf-8")
+    text = descriptions.gazebo_description(arguments(description_file=str(file), controllers=controllers))
+    assert [name for name, command, _ in control_joints(text) if command == "effort"] == [
+        f"joint{k}" for k in range(1, 7)
+    ]
+    robot = ElementTree.fromstring(text)
+    assert len(robot.findall("ros2_control")) == 1
+    assert [plugin.get("filename") for plugin in robot.findall("gazebo/plugin")] == [
+        "libpower.so", "gz_ros2_control-system",
+    ]  # fmt: skip
+    assert robot.findtext("gazebo/plugin/parameters") == controllers
+
+
 def test_the_simulator_takes_the_place_of_every_hardware_of_the_description(tmp_path):
     arm = resource("urdf/puma560.urdf").read_text(encoding="utf-8")
     arm = arm.replace('lower="-3.9269908169872414"', 'lower="0.25"').replace('effort="97.6"', 'effort="0"')

@@ -136,7 +136,26 @@ def gazebo_description(given: Mapping[str, str]) -> str:
         namespace=given["namespace"],
         description_topic=description_topic(given),
     )
-    return without_zero_limits(expanded)
+    return without_zero_limits(_with_one_control(expanded))
+
+
+def _with_one_control(text: str) -> str:
+    """A description with the last of its ros2_control blocks and of Gazebo's controller managers alone.
+
+    Another block would command the same joints or real hardware; another manager has the same name.
+    """
+    robot = _parse(text)
+    for block in robot.findall("ros2_control")[:-1]:
+        robot.remove(block)
+    managers = [
+        (tag, plugin)
+        for tag in robot.findall("gazebo")
+        for plugin in tag.findall("plugin")
+        if "ros_control" in plugin.get("filename", "") or "ros2_control" in plugin.get("filename", "")
+    ]
+    for tag, plugin in managers[:-1]:
+        tag.remove(plugin)
+    return ElementTree.tostring(robot, encoding="unicode")
 
 
 def topic_description(given: Mapping[str, str]) -> str:
