@@ -431,3 +431,20 @@ def test_a_late_cycle_in_an_emergency_stop_meets_no_stiffened_gains(cycles):
     rig.run(1.0)
     assert (np.abs(rig.column(2, begun)).max(axis=0) < 1.05 * speed + 0.01).all()
     assert np.abs(rig.plant.velocity).max() < 0.01
+
+
+def test_lost_states_are_no_late_cycle():
+    """The safe output has replaced the last effort. The stop after it took 65 mm, down to an end stop."""
+    rig = PlatformRig(stewart.load(platform_mappings()["platform_25_kg"]))
+    rig.run(0.3)
+    down = rig.machine.home_position - [0.0, 0.0, 0.08]
+    rig.control.follow([PoseWaypoint(0.8, down.tolist(), (0.0, 0.0, 0.0, 1.0))])
+    rig.run(0.36)
+    rig.control.lost_states()
+    for k in range(17):
+        rig.plant.advance(0.01, rig.control.safe_command(0.01 * k).effort)
+        rig.time += 0.01
+    begun, lengths = rig.time, rig.plant.position
+    assert np.abs(rig.plant.velocity).max() > 0.3
+    rig.run(1.0)
+    assert np.abs(rig.column(1, begun) - lengths).max() < 0.015

@@ -96,7 +96,9 @@ static void measure_period(rd_core *core, double elapsed)
     if (!(LONGEST_PERIOD > elapsed && elapsed > 0.0)) {
         return;
     }
-    rd_note_held(core, elapsed);
+    if (core->pace.relieved != core->time) {
+        rd_note_held(core, elapsed);
+    }
     const double ratio = core->period / elapsed, again = core->odd_period / elapsed;
     if (core->period > 0.0 && !(0.5 < ratio && ratio < 2.0) && !(0.5 < again && again < 2.0)) {
         core->odd_period = elapsed; /* a gap, unless the next one is like it */
@@ -446,6 +448,7 @@ void rd_core_safe_load(const rd_core *core, double *effort)
 void rd_core_safe_command(rd_core *core, double since)
 {
     rd_core_take_settings(core);
+    core->pace.relieved = core->time;
     const rd_settings *settings = core->settings;
     const double share = rd_ramp_down(since, settings->safe_fade_time);
     double *effort = core->before;

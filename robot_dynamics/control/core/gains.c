@@ -221,7 +221,7 @@ void rd_pace_forget(rd_core *core)
 {
     const rd_pace *pace = &core->pace;
     core->pace = (rd_pace){.began = core->time, .share = pace->share, .wanted = pace->share, .turned = pace->turned,
-                           .longest = {pace->longest[0], pace->longest[1]}};
+                           .longest = {pace->longest[0], pace->longest[1]}, .relieved = pace->relieved};
 }
 
 void rd_note_held(rd_core *core, double elapsed)

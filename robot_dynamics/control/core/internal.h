@@ -98,6 +98,7 @@ typedef struct {
     double share, wanted;         /* of the gains in force, and that the periods allow */
     double recent[RD_PACE_RECENT]; /* the last periods, the newest first [s] */
     double longest[2], turned;    /* of the last seconds, in two halves, and when the newer began: never forgotten [s] */
+    double relieved;              /* time of the state whose effort the safe output has replaced [s] */
 } rd_pace;
 
 /* What supervision keeps; see supervision.c. */

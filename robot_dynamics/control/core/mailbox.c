@@ -139,6 +139,7 @@ rd_core *rd_core_new(int n, const rd_settings *settings)
     }
     core->n = n;
     core->pace.share = 1.0;
+    core->pace.relieved = NAN;
     atomic_init(&core->guided_until, -INFINITY);
     atomic_init(&core->pushed_until, -INFINITY);
     for (int j = 0; j < n; ++j) {
