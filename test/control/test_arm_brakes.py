@@ -67,6 +67,23 @@ def test_brakes_engage_at_rest_and_only_unpark_releases_them():
     np.testing.assert_allclose(loop.plant.position, READY, atol=2e-3)
 
 
+def test_an_arm_is_held_where_its_brakes_have_let_it_be():
+    """They let it settle by 5 mrad: it does not return to where they have engaged."""
+    loop = ArmLoop("ur5", READY, brakes=True, safe_fade_time=0.05)
+    loop.braked_by_controller = True
+    loop.run(0.05)
+    loop.control.emergency_stop()
+    loop.run(0.5)
+    assert loop.control.brake and not loop.efforts[-1].any()
+    settled = loop.plant.position - 0.005
+    loop.plant.reset(settled)
+    loop.run(0.1)
+    assert loop.control.reset_fault() == "" and loop.control.unpark() == ""
+    loop.run(0.6)
+    assert not loop.control.brake and loop.control.trip is None
+    np.testing.assert_allclose(loop.plant.position, settled, atol=5e-4)
+
+
 def test_motion_on_engaged_brakes_brings_the_efforts_back():
     loop = moving(brakes=True, safe_fade_time=0.1)
     loop.control.emergency_stop()

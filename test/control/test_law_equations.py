@@ -130,6 +130,31 @@ def test_a_load_that_drives_its_joint_away_fades():
     assert held(-0.01, -0.1) == pytest.approx(1.0), "on the other side of its reference"
 
 
+@pytest.mark.parametrize("side", [1.0, -1.0])
+def test_near_the_velocity_limit_the_estimate_alone_bears_a_load(side):
+    """It grows there while the joint falls behind, and fades where it takes the joint beyond the limit."""
+    arm, ki, error = Arm(ki=400.0), 400.0, 0.055  # which would be a block elsewhere
+    arm.control.follow(["swing"], [Waypoint(2.0, (side * 1.9 * 2.0 / 1.875,))])
+
+    def estimate(slower):
+        reference = arm.control.reference(arm.time + PERIOD)
+        rate = reference.velocity[0] - side * slower
+        found = arm.acceleration(reference.position[0] - side * behind, rate) - reference.acceleration[0]
+        pull = min(KP * behind, KV * (LIMIT - side * reference.velocity[0]))
+        return side * (found - KV * side * slower) - pull
+
+    behind = 0.0
+    while arm.time < 0.998:
+        behind = min(behind + 0.001, 0.0199)
+        assert estimate(0.0) == pytest.approx(0.0, abs=1e-8)
+    behind = error
+    z = estimate(0.1)
+    assert z == pytest.approx(ki * PERIOD * error)
+    assert estimate(0.1) == pytest.approx(2.0 * z)
+    assert estimate(-0.05) == pytest.approx(2.0 * z), "it catches up"
+    assert estimate(-0.11) == pytest.approx(2.0 * z * np.exp(-PERIOD / 0.1)), "beyond the limit"
+
+
 IMPEDANCE = {
     "mode": "joint_impedance", "joint_stiffness": (3.0,), "joint_damping": (0.5,), "joint_error_clip": (0.4,),
     "max_following_error": (-1.0,),
