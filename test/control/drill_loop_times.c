@@ -330,7 +330,18 @@ static void hangs(void)
     states(5, 0.3);
     rd_loop_hung(&loop, steady, steady, 0.3, &left, rest);
     expect(near(core->setpoints.position[0], 0.25) && near(core->setpoints.velocity[0], 0.5), "from its setpoints");
-    rd_loop_offer(&loop, NULL);
+    rd_loop_request(&loop, RD_HALT); /* setpoints stop within 0.5 s, and have done so for a while when it ends */
+    silence(&loop, 1.1);
+    expect(!loop.safe && core->setpoints.velocity[0] == 0.0, "setpoints rest when the safe output ends");
+    drives.setpoint_deceleration = 0.1;
+    begin(&drives, 0);
+    states(5, 0.3);
+    rd_loop_hung(&loop, steady, steady, 0.3, &left, rest);
+    rd_loop_request(&loop, RD_HALT);
+    silence(&loop, 4.9);
+    expect(loop.safe == session && core->setpoints.velocity[0] > 0.0, "it goes on until they do");
+    silence(&loop, 0.2);
+    expect(!loop.safe && core->setpoints.velocity[0] == 0.0, "and no longer");
     begin(&settings, 0);
     rd_loop_offer(&loop, NULL);
     tick(0);

@@ -1,5 +1,7 @@
 """Laws of an arm by their equations: states of a pendulum are made up, and accelerations are compared."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from arms import GRAVITY, LENGTH, MASS, Pendulum, pendulum_chain
@@ -128,6 +130,27 @@ def test_a_load_that_drives_its_joint_away_fades():
     assert held(0.021, -0.1) == pytest.approx(1.0), "on its way back"
     assert held(0.0199, 0.1) == pytest.approx(1.0), "where it is small"
     assert held(-0.01, -0.1) == pytest.approx(1.0), "on the other side of its reference"
+
+
+@pytest.mark.parametrize(("mode", "kept"), [("pd", False), ("joint_impedance", True)])
+def test_a_law_that_carries_no_estimate_ends_it(mode, kept):
+    """What is estimated once is taken back to computed torque from a law that carries it, too, only."""
+    arm = Arm(ki=400.0)
+    arm.walk(-0.045)
+    for _ in range(100):
+        z = arm.acceleration() - KP * 0.045
+    given = arm.control.parameters
+    arm.state(-0.01)
+    arm.control.parameters = replace(given, mode=mode, max_following_error=(-1.0,))
+    for _ in range(200):
+        arm.state()
+    arm.control.parameters = given
+    for _ in range(200):
+        found = arm.acceleration()
+    error = arm.control.reference(arm.time).position[0] - arm.place
+    estimate = found - KP * error
+    assert z > 2.0
+    assert estimate == pytest.approx(z if kept else 0.0, abs=0.02 * z)
 
 
 @pytest.mark.parametrize("side", [1.0, -1.0])
