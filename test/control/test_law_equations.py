@@ -42,8 +42,8 @@ class Arm:
         """A state; the effort beside the weight and the damping."""
         self.time += elapsed
         self.place = self.place if place is None else place
-        command = self.control.update(self.time, np.array([self.place]), np.array([rate]))
-        return float(command.unlimited[0]) - MASS * GRAVITY * LENGTH * np.sin(self.place)
+        self.command = self.control.update(self.time, np.array([self.place]), np.array([rate]))
+        return float(self.command.unlimited[0]) - MASS * GRAVITY * LENGTH * np.sin(self.place)
 
     def acceleration(self, place=None, rate=0.0, elapsed=PERIOD):
         """What the effort of a state accelerates the pendulum by."""
@@ -232,3 +232,54 @@ def test_with_late_states_the_braking_at_a_limit_is_weaker():
     for _ in range(400):
         arm.state(elapsed=0.02)
     assert arm.state(rate=2.5, elapsed=0.02) == pytest.approx(-12.5 * 0.5 * INERTIA, rel=1e-6)
+
+
+def weight(place):
+    return MASS * GRAVITY * LENGTH * np.sin(place)
+
+
+def test_filters_of_measured_states_follow_with_their_time_constants():
+    """Also of the weight; after a loss and after a jump they begin with the state."""
+    filters = {"position_filter": 0.01, "velocity_filter": 0.004}
+    constants = {"": (0.01, 0.004), "position": (0.0, 0.004), "velocity": (0.01, 0.0)}
+    for off, (constant_q, constant_v) in constants.items():
+        given = {name: value for name, value in filters.items() if not off or not name.startswith(off)}
+        arm, random, q, v = Arm(**IMPEDANCE, **given), np.random.default_rng(2), 0.0, 0.0
+        for k in range(60):
+            elapsed, place, rate = random.uniform(0.001, 0.004), 0.01 * random.normal(), 0.2 * random.normal()
+            rate *= k not in (29, 30, 44, 45)  # so that the reference rests at once
+            if k == 30:
+                arm.control.lost_states()
+            if k in (30, 45):  # a loss, and a jump
+                q, v, place = place + (k - 30) / 50.0, rate, place + (k - 30) / 50.0
+            else:
+                place += 0.3 * (k > 45)
+                q += (1.0 if constant_q == 0.0 else 1.0 - np.exp(-elapsed / constant_q)) * (place - q)
+                v += (1.0 if constant_v == 0.0 else 1.0 - np.exp(-elapsed / constant_v)) * (rate - v)
+            found = arm.state(place, rate, elapsed) + weight(place)
+            held = arm.control.reference(arm.time).position[0]
+            assert found == pytest.approx(weight(q) + 3.0 * np.clip(held - q, -0.4, 0.4) - 0.5 * v), (off, k)
+
+
+def test_efforts_step_as_fast_as_their_rate_and_filter_let_them():
+    for rate, constant in (20.0, 0.0), (20.0, 0.01), (1e6, 0.01):
+        arm = Arm(**IMPEDANCE, max_effort_rate=(rate,), effort_filter=constant)
+        share = 1.0 if constant == 0.0 else 1.0 - np.exp(-PERIOD / constant)
+        for _ in range(20):
+            arm.state()
+        sent = 0.0
+        for place in (0.01,) * 8 + (-0.005,) * 20:
+            arm.state(place)
+            law = weight(place) - 3.0 * place
+            step = law - sent
+            sent += share * np.clip(step, -rate * PERIOD, rate * PERIOD)
+            command = arm.command
+            assert command.effort[0] == pytest.approx(sent, abs=1e-12)
+            assert command.saturated[0] == (abs(step) > rate * PERIOD)
+    arm.control.hold()
+    arm.control.follow(["swing"], [Waypoint(1.0, (0.1,))])
+    for _ in range(200):
+        arm.state(arm.control.reference(arm.time + PERIOD).position[0])
+    arm.control.hold()
+    arm.state(arm.place + 0.01)
+    assert arm.command.effort[0] == pytest.approx(arm.command.unlimited[0]), "but in a stop"
