@@ -1,6 +1,7 @@
 """A parameter that nobody has is refused with the name that may be meant."""
 
 import pytest
+import yaml
 
 pytest.importorskip("rclpy", reason="rclpy is not installed")
 
@@ -86,6 +87,18 @@ def test_a_parameter_file_for_another_node_is_named_with_the_nearest_section(tmp
             r"\[WARN\].*no section of the parameter file .*arm.yaml is for the node /robot_model; the nearest"
             " is for /robot_modle: nothing in the file counts"
         )
+
+
+def test_a_list_in_a_launch_file_reaches_a_node(tmp_path):
+    """launch_ros makes tuples of lists, and PyYAML writes these with a tag."""
+    file = tmp_path / "launch_params"
+    given = {"locked_joints": ("joint3", "joint4"), "locked_positions": (0.0, 0.0)}
+    parameters = {"/**": {"ros__parameters": given}}
+    file.write_text(yaml.dump(parameters, default_flow_style=False), encoding="utf-8")
+    assert "!!python/tuple" in file.read_text(encoding="utf-8")
+    assert unmatched_files("/robot_model", [str(file)]) == []
+    with NodeProcess("robot_model", {"robot_description": ARM}, ["--params-file", str(file)]) as node:
+        node.wait_for_output("model of scara: world -> link4, joints joint1, joint2\n")
 
 
 @pytest.mark.parametrize(

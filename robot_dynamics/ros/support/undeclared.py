@@ -11,7 +11,7 @@ from typing import Any
 
 from rclpy.node import Node
 
-from robot_dynamics.errors import ParameterError, shown
+from robot_dynamics.errors import ParameterError, RobotDynamicsError, shown
 from robot_dynamics.inputs.documents import parse_yaml
 from robot_dynamics.inputs.files import read_text
 from robot_dynamics.resources import share_directory
@@ -73,13 +73,20 @@ def refuse_undeclared(node: Node) -> None:
 def unmatched_files(node: str, files: Collection[str]) -> list[str]:
     """Parameter files without a section for a node, each in a sentence for the log.
 
+    ROS has read them, and takes more than this package's YAML: launch writes a list of a launch file with the
+    tag of a Python tuple. Such a file is passed over.
+
     Args:
         node: its full name.
         files: paths, readable.
     """
     found = []
     for path in files:
-        sections = list(_sections(parse_yaml(read_text(Path(path), "parameter file"), path, ParameterError)))
+        try:
+            document = parse_yaml(read_text(Path(path), "parameter file"), path, ParameterError)
+        except RobotDynamicsError:
+            continue
+        sections = list(_sections(document))
         if sections and not any(_matches(section, node) for section in sections):
             nearest = max(sections, key=lambda one: difflib.SequenceMatcher(None, one, node).ratio())
             found.append(
