@@ -39,3 +39,26 @@ def test_the_longest_entry_counts(table, monkeypatch):
     assert found == [("1",), ("2",), ("3",)]
     with pytest.raises(LookupError, match=r"has no tests for d/x\.py"):
         table.tests_for(Path("d/x.py"))
+
+
+def test_what_tests_reach_is_measured_again_only_after_a_change(monkeypatch, tmp_path):
+    monkeypatch.syspath_prepend(TESTS / "mutation")
+    import reach
+
+    for name in ("robot_dynamics/core.c", "test/test_one.py", "test/test_two.py"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("before")
+    tests, asked = ("test/test_one.py", "test/test_two.py"), []
+
+    def run(some):
+        asked.append(tuple(some))
+        return [reach.Reached(f"{test}::it", 0.5, frozenset({1, 3})) for test in some]
+
+    def found():
+        return reach.remembered(tmp_path / "kept", tmp_path, [Path("core.c")], tests, run)
+
+    assert found() == found() and asked == [tests]
+    (tmp_path / tests[1]).write_text("after")
+    assert len(found()) == 2 and asked[1:] == [tests[1:]]
+    (tmp_path / "robot_dynamics/core.c").write_text("after")
+    assert len(found()) == 2 and asked[2:] == [tests]

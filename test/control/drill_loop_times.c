@@ -309,6 +309,20 @@ static void simulations(void)
     expect(near(latest(RD_CLOCK_STANDS)->age, -1.0) && !loop.safe && core->phase == RD_WAITING, "then that there is none");
 }
 
+static void estimates(void)
+{
+    double place = 0.3;
+    begin(&settings, 0);
+    states(5, place);
+    for (int i = 0; i < 50; ++i) {
+        steady += MS;
+        place += 0.001;
+        atomic_store(&loop.front_seen, steady);
+        rd_loop_state(&loop, steady, steady, &place, NULL);
+    }
+    expect(fabs(core->state.velocity[0] - 1.0) < 1e-3, "velocities that no state has are those of the positions");
+}
+
 static void hangs(void)
 {
     const double left = 2.5, rest[2] = {0.25, 0.5};
@@ -419,6 +433,7 @@ int main(void)
     fronts();
     ages();
     simulations();
+    estimates();
     hangs();
     records();
     printf("%d expectations\n", expected);

@@ -96,17 +96,20 @@ def test_observed_a_rule_warns_again_only_after_its_release():
     assert told.control.trip.count == 2
 
 
-def test_an_accelerated_reference_may_lag_by_what_a_wrong_mass_takes():
-    """By 0.375 of its acceleration over kp beside the following error."""
-    for error, trips in (0.1 + 0.9 * 0.375 * 0.04, False), (0.1 + 1.1 * 0.375 * 0.04, True):
-        told = Told(kp=(50.0,), kv=(10.0,), **SETTLED)
-        told.control.follow(["swing"], [Waypoint(1.0, (2.0 / 5.7735,))])  # at most 2 rad/s², after 0.21 s
-        behind, found = 0.0, ""
-        while told.time < 0.24:
-            behind = min(0.0999, behind + 0.002) if told.time < 0.205 else error
-            reference = told.control.reference(told.time + 0.002)
-            found = told.state(reference.position[0] - behind, reference.velocity[0] - 0.3) or found
-        assert found == ("following_error" if trips else "")
+@pytest.mark.parametrize(
+    ("kv", "begins", "felt"), [(10.0, 0.205, 2.0), (100.0, 0.49, 2.0 * np.exp(-0.5 * 0.285))]
+)
+@pytest.mark.parametrize(("share", "trips"), [(0.9, False), (1.1, True)])
+def test_an_accelerated_reference_may_lag_by_what_a_wrong_mass_takes(kv, begins, felt, share, trips):
+    """By 0.375 of its acceleration over kp, which fades from 2 rad/s² with the time constant kv/kp."""
+    told = Told(kp=(50.0,), kv=(kv,), **SETTLED)
+    told.control.follow(["swing"], [Waypoint(1.0, (2.0 / 5.7735,))])
+    error, behind, found = 0.1 + share * 0.375 * felt / 50.0, 0.0, ""
+    while told.time < begins + 0.035:
+        behind = min(0.0999, behind + 0.002) if told.time < begins else error
+        reference = told.control.reference(told.time + 0.002)
+        found = told.state(reference.position[0] - behind, reference.velocity[0] - 0.3) or found
+    assert found == ("following_error" if trips else "")
 
 
 @pytest.mark.parametrize(("elapsed", "takes"), [(0.002, 0.02), (0.015, 0.03)])

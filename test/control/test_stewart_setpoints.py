@@ -144,6 +144,17 @@ def test_drives_follow_the_reference_and_the_forces_are_the_model_s(drives):
     np.testing.assert_allclose(drives.command.effort, still.actuator_forces, rtol=1e-6)
 
 
+def test_setpoints_are_those_of_the_reference_from_the_second_state_on(platform):
+    drives = Drives(platform, "position")
+    drives.cycle()
+    drives.follow((0.05, 0.02, 0.08), 0.7)
+    for _ in range(3):
+        drives.cycle()
+        legs = platform.legs_of(drives.command.reference).lengths
+        np.testing.assert_allclose(drives.setpoints[-1][0] + ZERO, legs, rtol=0.0, atol=1e-12)
+        assert not np.array_equal(drives.setpoints[-1][0], drives.setpoints[-2][0])
+
+
 @pytest.mark.long
 def test_a_stream_is_followed_and_its_end_parks_on_brakes(drives):
     drives.run(0.1)
