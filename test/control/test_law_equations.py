@@ -4,11 +4,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from arms import GRAVITY, LENGTH, MASS, Pendulum, pendulum_chain
+from arms import GRAVITY, LENGTH, MASS, Pendulum, pendulum_chain, two_joint_chain
 
 from robot_dynamics.control.arm.controller import ArmController
 from robot_dynamics.control.arm.parameters import ArmParameters
 from robot_dynamics.control.waypoints import Waypoint
+from robot_dynamics.dynamics.compiled import compile_dynamics
 
 KP, KV, LIMIT, FOLLOWING, SETTLED, PERIOD = 100.0, 20.0, 2.0, 0.1, 0.02, 0.002
 INERTIA = MASS * LENGTH**2
@@ -283,3 +284,41 @@ def test_efforts_step_as_fast_as_their_rate_and_filter_let_them():
     arm.control.hold()
     arm.state(arm.place + 0.01)
     assert arm.command.effort[0] == pytest.approx(arm.command.unlimited[0]), "but in a stop"
+
+
+def limited(effort, bearing, rate, limits, before):
+    """Efforts by the description of ``limiting.c``, and how far each joint is limited by itself."""
+    if (np.abs(effort) <= limits).all():
+        return effort, 0.0
+    step = effort - bearing
+    ends = np.sort([(side * limits - bearing) / step for side in (-1.0, 1.0)], axis=0)
+    least, most = max(0.0, ends[0].max()), min(1.0, ends[1].min())
+    share, possible = max(most, 0.0) if least <= most else 0.0, least <= most
+    together = np.clip(bearing + share * step, -limits, limits)
+    brakes = step @ rate < 0.0
+    alone = np.where(brakes & (step * rate > 0.0), together, np.clip(effort, -limits, limits))
+    better = brakes and share < 0.3 and (together - alone) @ rate > 0.0
+    change = np.clip((better or not possible) - before, -PERIOD / 0.01, PERIOD / 0.01)
+    return np.clip(together + (before + change) * (alone - together), -limits, limits), before + change
+
+
+def test_efforts_beyond_the_limits_are_those_of_the_description():
+    """Two joints that pull at each other, to and fro with 0.05 to 2 rad/s, within and beyond their limits."""
+    chain, limits, seen = two_joint_chain(), np.array([40.0, 15.0]), []
+    links = compile_dynamics(chain, friction=False)
+    for amplitude, pace in ((0.02, 3.0), (0.3, 3.0), (0.3, 6.0), (0.4, 1.0)):
+        control = ArmController(
+            chain, links, ArmParameters(kp=(900.0,), kv=(20.0,), ki=-1.0, max_effort_step=2.0,
+            max_following_error=(-1.0,), **QUIET),
+        )  # fmt: skip
+        share = 0.0
+        for k in range(220):
+            grown, time = amplitude * min(1.0, k / 60), PERIOD * k
+            phases = np.array([pace * time, 1.7 * pace * time + 1.0])
+            q, qd = grown * np.sin(phases), grown * np.array([1.0, 1.7]) * pace * np.cos(phases)
+            command = control.update(time, q, qd)
+            bearing = links.inverse_dynamics(q, qd, np.zeros(2))
+            expected, share = limited(command.unlimited, bearing, qd, limits, share)
+            np.testing.assert_allclose(command.effort, expected, rtol=1e-9, atol=1e-9)
+            seen.append(share)
+    assert {0.0, 1.0} < {round(share, 6) for share in seen}
