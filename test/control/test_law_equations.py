@@ -286,39 +286,52 @@ def test_efforts_step_as_fast_as_their_rate_and_filter_let_them():
     assert arm.command.effort[0] == pytest.approx(arm.command.unlimited[0]), "but in a stop"
 
 
-def limited(effort, bearing, rate, limits, before):
+def limited(effort, bearing, rate, limits, before, blends):
     """Efforts by the description of ``limiting.c``, and how far each joint is limited by itself."""
     if (np.abs(effort) <= limits).all():
         return effort, 0.0
     step = effort - bearing
-    ends = np.sort([(side * limits - bearing) / step for side in (-1.0, 1.0)], axis=0)
+    with np.errstate(divide="ignore"):
+        ends = np.sort([(side * limits - bearing) / step for side in (-1.0, 1.0)], axis=0)
     least, most = max(0.0, ends[0].max()), min(1.0, ends[1].min())
     share, possible = max(most, 0.0) if least <= most else 0.0, least <= most
     together = np.clip(bearing + share * step, -limits, limits)
     brakes = step @ rate < 0.0
     alone = np.where(brakes & (step * rate > 0.0), together, np.clip(effort, -limits, limits))
     better = brakes and share < 0.3 and (together - alone) @ rate > 0.0
-    change = np.clip((better or not possible) - before, -PERIOD / 0.01, PERIOD / 0.01)
+    change = np.clip((better or not possible) - before, -blends, blends)
     return np.clip(together + (before + change) * (alone - together), -limits, limits), before + change
 
 
 def test_efforts_beyond_the_limits_are_those_of_the_description():
-    """Two joints that pull at each other, to and fro with 0.05 to 2 rad/s, within and beyond their limits."""
-    chain, limits, seen = two_joint_chain(), np.array([40.0, 15.0]), []
+    """Two joints that pull at each other, slowly and fast, with limits that carry them or not."""
+    chain, seen = two_joint_chain(), []
     links = compile_dynamics(chain, friction=False)
-    for amplitude, pace in ((0.02, 3.0), (0.3, 3.0), (0.3, 6.0), (0.4, 1.0)):
-        control = ArmController(
-            chain, links, ArmParameters(kp=(900.0,), kv=(20.0,), ki=-1.0, max_effort_step=2.0,
-            max_following_error=(-1.0,), **QUIET),
-        )  # fmt: skip
+    for amplitude, pace, strong in (
+        (0.02, 3.0, 1),
+        (0.3, 3.0, 1),
+        (0.3, 6.0, 1),
+        (0.3, 3.0, 0),
+        (0.3, 0.1, 0),
+    ):
+        limits = np.array([40.0, 15.0]) if strong else np.array([11.0, 6.0])
+        given = {
+            "kp": (900.0,),
+            "kv": (20.0,),
+            "ki": -1.0,
+            "max_effort_step": 2.0,
+            "max_effort": tuple(limits),
+        }
+        control = ArmController(chain, links, ArmParameters(max_following_error=(-1.0,), **given, **QUIET))
         share = 0.0
-        for k in range(220):
+        for k in range(180):
             grown, time = amplitude * min(1.0, k / 60), PERIOD * k
-            phases = np.array([pace * time, 1.7 * pace * time + 1.0])
+            phases = np.array([pace * time + 0.7, 1.7 * pace * time + 1.0])
             q, qd = grown * np.sin(phases), grown * np.array([1.0, 1.7]) * pace * np.cos(phases)
             command = control.update(time, q, qd)
             bearing = links.inverse_dynamics(q, qd, np.zeros(2))
-            expected, share = limited(command.unlimited, bearing, qd, limits, share)
+            blends = PERIOD / 0.01 if k else 1.0  # the first state has no period
+            expected, share = limited(command.unlimited, bearing, qd, limits, share, blends)
             np.testing.assert_allclose(command.effort, expected, rtol=1e-9, atol=1e-9)
             seen.append(share)
     assert {0.0, 1.0} < {round(share, 6) for share in seen}
