@@ -8,6 +8,7 @@ from arms import GRAVITY, LENGTH, MASS, Pendulum, pendulum_chain, two_joint_chai
 
 from robot_dynamics.control.arm.controller import ArmController
 from robot_dynamics.control.arm.parameters import ArmParameters
+from robot_dynamics.control.protocol import Phase
 from robot_dynamics.control.waypoints import Waypoint
 from robot_dynamics.dynamics.compiled import compile_dynamics
 
@@ -131,6 +132,18 @@ def test_a_load_that_drives_its_joint_away_fades():
     assert held(0.021, -0.1) == pytest.approx(1.0), "on its way back"
     assert held(0.0199, 0.1) == pytest.approx(1.0), "where it is small"
     assert held(-0.01, -0.1) == pytest.approx(1.0), "on the other side of its reference"
+
+
+def test_a_trajectory_goes_on_through_a_change_to_another_law_that_follows_it():
+    arm = Arm(max_following_error=(-1.0,))
+    trajectory = arm.control.follow(["swing"], [Waypoint(1.0, (0.3,))])
+    for k, mode in enumerate(("joint_impedance", "pd", "computed_torque", "joint_impedance")):
+        for _ in range(100):
+            expected = trajectory.sample(arm.time + PERIOD)
+            arm.state(expected.position[0] - 0.002, expected.velocity[0])
+            np.testing.assert_allclose(arm.command.reference.position, expected.position, atol=1e-12)
+            assert arm.command.phase is Phase.TRACKING, (k, mode)
+        arm.control.parameters = replace(arm.control.parameters, mode=mode)
 
 
 @pytest.mark.parametrize(("mode", "kept"), [("pd", False), ("joint_impedance", True)])

@@ -235,3 +235,19 @@ def test_planning_may_take_as_long_as_it_was_allowed_to(machine):
         control.update(elapsed, machine.at(0.0), rest)
         assert control.accept(planned) == reason
         assert control.phase is (Phase.HOLDING if reason else Phase.TRACKING)
+
+
+def test_a_plan_may_go_on_with_one_that_waits(machine):
+    """And with one that is active; not with one that nobody follows."""
+    control, plans, still = machine.controller(), None, np.zeros(machine.joints)
+    for k in range(3):
+        control.update(PERIOD * k, machine.at(0.0), still)
+    plans = control._plans
+    assert follow(machine, control, [(0.5, 0.0)], start=0.2) == ""
+    control.update(PERIOD * 3, machine.at(0.0), still)
+    first = plans.last
+    for k, (start, number, goes_on) in enumerate([(0.8, first, True), (0.9, 77, False), (1.0, first, True)]):
+        planned = machine.plan(control, [(0.5, 0.0)], control.plan_start(start))
+        assert plans.accept(planned, continues=number) == ""
+        control.update(PERIOD * (4 + k), machine.at(0.0), still)
+        assert control.follows(planned.trajectory) == goes_on
