@@ -348,3 +348,16 @@ def test_efforts_beyond_the_limits_are_those_of_the_description():
             np.testing.assert_allclose(command.effort, expected, rtol=1e-9, atol=1e-9)
             seen.append(share)
     assert {0.0, 1.0} < {round(share, 6) for share in seen}
+
+
+@pytest.mark.parametrize(("output", "brakes"), [("zero", False), ("gravity_fade", True)])
+def test_lost_states_in_motion_are_answered_by_what_is_declared_as_safe(output, brakes):
+    arm = Arm(max_following_error=(-1.0,), safe_output=output)
+    trajectory = arm.control.follow(["swing"], [Waypoint(1.0, (0.8,))])
+    for _ in range(250):
+        expected = trajectory.sample(arm.time + PERIOD)
+        arm.state(expected.position[0], expected.velocity[0])
+    arm.control.lost_states(0.0)
+    for since in (0.0, 0.01):
+        effort = arm.control.safe_command(since).effort[0]
+        assert (effort < weight(arm.place) - 0.5) if brakes else effort == 0.0
