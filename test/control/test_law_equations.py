@@ -361,3 +361,17 @@ def test_lost_states_in_motion_are_answered_by_what_is_declared_as_safe(output, 
     for since in (0.0, 0.01):
         effort = arm.control.safe_command(since).effort[0]
         assert (effort < weight(arm.place) - 0.5) if brakes else effort == 0.0
+
+
+@pytest.mark.parametrize(("delay", "most"), [(0.0, 25.0), (0.002, 0.05 / 0.006), (0.01, 0.05 / 0.022)])
+def test_a_protective_stop_doubles_its_damping_while_a_joint_gets_faster(delay, most):
+    """As far as half of the model's inertia stays stable: kv (T + 2 d) < 1, here with kv 20 and T 2 ms."""
+    arm = Arm(max_following_error=(-1.0,), loop_delay=delay, kp=(0.0,))
+    for _ in range(20):
+        arm.state()
+    assert arm.control.emergency_stop() == ""
+    for k in range(9):
+        rate = 0.25 + 0.05 * k
+        found = arm.acceleration(arm.place + PERIOD * rate, rate)
+        slower = arm.command.reference.velocity[0] - rate
+        assert found / (KV * slower) == pytest.approx(min(2.0**k, most))
