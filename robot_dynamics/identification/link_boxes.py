@@ -40,6 +40,10 @@ class LinkBox:
     lower: Array
     upper: Array
 
+    def contains(self, point: Array, tolerance: float = 1e-9) -> bool:
+        """True if a point (3,) of the link frame lies in the box."""
+        return bool(((point >= self.lower - tolerance) & (point <= self.upper + tolerance)).all())
+
     def rows(self, prior: Array) -> Array:
         """(7, 10) with rows · parameters ≥ 0 for a body whose centre of mass lies in the box.
 
