@@ -48,7 +48,13 @@ def test_every_link_leads_somewhere():
     assert [line for page in check.pages() for line in check.broken(page)] == []
 
 
-@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "path",
+    [
+        pytest.param(path, id=path.stem, marks=[pytest.mark.long] if path.stem == "optimal_control" else [])
+        for path in EXAMPLES
+    ],
+)
 def test_examples_run(path):
     if path.stem == "computed_torque":
         pytest.importorskip("mujoco", reason="mujoco is not installed")

@@ -537,6 +537,7 @@ def test_a_park_pose_has_six_numbers():
         StewartParameters(park_pose=(0.0, 0.0, 0.3))
 
 
+@pytest.mark.long
 def test_a_leg_that_turns_within_a_step_keeps_its_stroke(base):
     """Only begin and end of the step were looked at: a leg came to 0.08 mm from its stop."""
     machine, draw = base.machine, np.random.default_rng(3)
