@@ -2,6 +2,7 @@
  *
  * Prints what leaves the loop; the test knows what it has to be.
  */
+#include "drilled_pendulum.h"
 #include "drilled_time.h"
 
 #include <math.h>
@@ -25,21 +26,13 @@ static void send(void *to, rd_session *session, int64_t stamp, const double *eff
     last_effort = effort[0];
 }
 
-static const double wide[2] = {-1e3, 1e3};
-static const double slow[1] = {5.0};
-static const double none[1], limit[1] = {100.0}, fast[1] = {50.0}, kp[1] = {100.0}, kv[1] = {20.0};
-static const double no_friction[RD_FRICTION_PARAMETERS];
-
 static rd_settings make_settings(uint64_t number)
 {
-    return (rd_settings){
-        .number = number, .model = 1, .law = 1, .machine = rd_machine_arm(), .inverse_dynamics = weight, .rotor_inertia = none,
-        .friction = no_friction, .limits = limit, .velocity_bounds = fast, .effort_steps = limit, .kp = kp, .kv = kv,
-        .ki = none, .settled = none, .position_limits = wide, .velocity_limits = fast, .hold_deceleration = slow, .stop_deceleration = slow, .following = fast,
-        .state_timeout = 0.1, .safe_fade_time = 0.05, .model_change_time = 0.2, .front_timeout = 1.0,
-        .state_jump = 0.05, .stamp_step = 0.5, .mode = RD_COMPUTED_TORQUE,
-        .looks_ahead = 1, .safe_output = RD_GRAVITY_FADE,
-    };
+    rd_settings settings = pendulum_settings(number, weight);
+    settings.safe_fade_time = 0.05;
+    settings.stamp_step = 0.5;
+    settings.looks_ahead = 1;
+    return settings;
 }
 
 static void states(rd_loop *loop, int count, double place, double velocity)

@@ -61,12 +61,10 @@ static void halts(void)
     double times[2];
     begin(&settings, 0);
     states(5, 0.3);
-    const uint64_t epoch = core->epoch;
     rd_loop_request(&loop, RD_HALT);
     tick(0);
     expect(!loop.active && loop.safe && loop.shown_halting && !loop.shown_active, "a halt at rest begins at once");
     expect(core->held == 0, "no brakes hold");
-    (void)epoch;
     begin(&braked, 0);
     states(5, 0.3);
     rd_loop_request(&loop, RD_HALT);

@@ -1,7 +1,8 @@
-/* A loop with a pendulum as in drill_loop.c, and expectations: what is not so is printed. */
+/* A loop with a pendulum, and expectations: what is not so is printed. */
 #ifndef DRILLED_LOOP_H
 #define DRILLED_LOOP_H
 
+#include "drilled_pendulum.h"
 #include "drilled_time.h"
 
 #include <math.h>
@@ -122,15 +123,9 @@ static void follow(int count)
 
 static void make_settings(void)
 {
-    static const double none[1], limit[1] = {100.0}, fast[1] = {50.0}, kp[1] = {100.0}, kv[1] = {20.0}, wide[2] = {-1e3, 1e3};
-    static const double slow[1] = {5.0}, no_friction[RD_FRICTION_PARAMETERS];
-    settings = (rd_settings){
-        .number = 1, .model = 1, .law = 1, .machine = rd_machine_arm(), .inverse_dynamics = weight, .rotor_inertia = none,
-        .friction = no_friction, .limits = limit, .velocity_bounds = fast, .effort_steps = limit, .kp = kp, .kv = kv,
-        .ki = none, .settled = none, .position_limits = wide, .velocity_limits = fast, .hold_deceleration = slow,
-        .stop_deceleration = slow, .following = fast, .state_timeout = 0.1, .safe_fade_time = 1.0, .model_change_time = 0.2,
-        .front_timeout = 1.0, .state_jump = 0.05, .stamp_step = 5.0, .mode = RD_COMPUTED_TORQUE, .safe_output = RD_GRAVITY_FADE,
-    };
+    settings = pendulum_settings(1, weight);
+    settings.safe_fade_time = 1.0;
+    settings.stamp_step = 5.0;
     braked = settings;
     braked.brake_delay = 0.2;
 }

@@ -314,7 +314,7 @@ CARRIED = np.array([5.0, -3.0, 1.0])
 
 
 def loaded(period, external=(0.0, 0.0, 0.0), delay=0.0, **changes):
-    """Whether the gains stand until a declared load is on the arm."""
+    """Standing of the gains until a declared load is on the arm."""
     place = np.array([0.3, -0.4, 0.2])
     before = Model(delay=delay)
     after = Model(lambda q: inertia_at(q) + LOAD, lambda q: weight_at(q) + CARRIED, delay=delay, **changes)

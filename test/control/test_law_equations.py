@@ -48,7 +48,7 @@ class Arm:
         return float(self.command.unlimited[0]) - MASS * GRAVITY * LENGTH * np.sin(self.place)
 
     def acceleration(self, place=None, rate=0.0, elapsed=PERIOD):
-        """What the effort of a state accelerates the pendulum by."""
+        """Acceleration of the pendulum by the effort of a state."""
         return (self.state(place, rate, elapsed) - Pendulum.damping * rate) / INERTIA
 
     def walk(self, place, rate=1.0):
@@ -148,7 +148,7 @@ def test_a_trajectory_goes_on_through_a_change_to_another_law_that_follows_it():
 
 @pytest.mark.parametrize(("mode", "kept"), [("pd", False), ("joint_impedance", True)])
 def test_a_law_that_carries_no_estimate_ends_it(mode, kept):
-    """What is estimated once is taken back to computed torque from a law that carries it, too, only."""
+    """Computed torque takes an estimate back only from a law that carries it, too."""
     arm = Arm(ki=400.0)
     arm.walk(-0.045)
     for _ in range(100):

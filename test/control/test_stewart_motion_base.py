@@ -557,9 +557,8 @@ def test_a_leg_that_turns_within_a_step_keeps_its_stroke(base):
         for acceleration in accelerations[safe]:
             here = GovernedReference(0.0, place, turn, twist, acceleration)
             there = [here.at(time) for time in np.linspace(0.0, step, 60)]
-            positions, rotations = (
-                np.array([getattr(one, name) for one in there]) for name in ("position", "rotation")
-            )
+            positions = np.array([one.position for one in there])
+            rotations = np.array([one.rotation for one in there])
             lengths = leg_geometry(machine, positions, rotations).lengths
             turning += int((lengths.max(axis=0) > lengths[[0, -1]].max(axis=0) + 2e-5).any())
             assert (lengths < longest - 0.1 * STROKE_MARGIN).all()
