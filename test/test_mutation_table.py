@@ -41,24 +41,59 @@ def test_the_longest_entry_counts(table, monkeypatch):
         table.tests_for(Path("d/x.py"))
 
 
-def test_what_tests_reach_is_measured_again_only_after_a_change(monkeypatch, tmp_path):
+@pytest.fixture
+def checkout(monkeypatch, tmp_path):
+    """A repository of three files, and the folder of the tools."""
     monkeypatch.syspath_prepend(TESTS / "mutation")
-    import reach
-
     for name in ("robot_dynamics/core.c", "test/test_one.py", "test/test_two.py"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text("before")
-    tests, asked = ("test/test_one.py", "test/test_two.py"), []
+    return tmp_path
 
-    def run(some):
-        asked.append(tuple(some))
-        return [reach.Reached(f"{test}::it", 0.5, frozenset({1, 3})) for test in some]
 
-    def found():
-        return reach.remembered(tmp_path / "kept", tmp_path, [Path("core.c")], tests, run)
+def test_what_tests_reach_is_measured_again_only_after_a_change(checkout):
+    import reach
 
-    assert found() == found() and asked == [tests]
-    (tmp_path / tests[1]).write_text("after")
-    assert len(found()) == 2 and asked[1:] == [tests[1:]]
-    (tmp_path / "robot_dynamics/core.c").write_text("after")
-    assert len(found()) == 2 and asked[2:] == [tests]
+    tests = ("test/test_one.py", "test/test_two.py")
+
+    def memory():
+        return reach.Memory(checkout / "kept", checkout)
+
+    def missing():
+        return [test for test in tests if memory().recall(test) is None]
+
+    def measure():
+        for test in missing():
+            memory().keep(test, 0b1110, [reach.Reached(f"{test}::it", 0.5, 0b1010)])
+
+    assert missing() == list(tests)
+    measure()
+    executable, found = memory().recall(tests[0])
+    (one,) = found.values()
+    assert executable == 0b1110 and one.name == "test/test_one.py::it" and one.seconds == 0.5
+    assert [one.reaches(line) for line in (1, 2, 3, None)] == [True, False, True, True]
+    (checkout / tests[1]).write_text("after")
+    assert missing() == [tests[1]]
+    measure()
+    (checkout / "robot_dynamics/core.c").write_text("after")
+    assert missing() == list(tests)
+
+
+def test_a_fault_between_counted_lines_is_of_the_line_before(checkout):
+    import reach
+
+    source = Path("robot_dynamics/core.c")
+    lines = reach.Numbering(checkout, [source])
+    executable = 1 << lines.number(source, 3)
+    assert lines.counted(source, 4, executable) == lines.number(source, 3)
+    assert lines.counted(source, 2, executable) is None
+    assert lines.source("/somewhere/robot_dynamics/core.c") == source
+
+
+def test_a_fault_is_told_in_its_line(checkout):
+    import faults_in_c
+
+    source = Path("robot_dynamics/core.c")
+    (checkout / source).write_text("int f(int a)\n{\n    return a < 2;\n}\n")
+    told = [fault.told(checkout) for fault in faults_in_c.c_faults(faults_in_c.Target(source), checkout)]
+    assert told == ["core.c: return a [< -> <=] 2;", "core.c: return a < [2 -> 3];"]

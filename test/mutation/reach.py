@@ -1,49 +1,22 @@
-"""Tests that reach each function of the C sources: only those can notice a fault there.
+"""Lines of the core that each test reaches: only those tests can notice a fault there.
 
-The sources of a copy get a mark at the beginning of each function, in a file that processes share. As a
-plugin of pytest this module reads the marks after each test. What a fixture of a module or of the session
-reaches counts for each test that uses it. A test that fails with the marks counts for all functions.
+The core's library counts with gcov, and a plugin of pytest reads the counts after each test. What a fixture
+of a module or of the session reaches counts for each test that uses it.
 """
 
 from __future__ import annotations
 
+import ctypes
 import hashlib
 import json
-import mmap
-import os
-import re
-import shlex
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
-
-Measure = Callable[[Sequence[str]], "list[Reached]"]
-MARKS, REPORT = "RD_REACH_MARKS", "RD_REACH_REPORT"
-MOST = 4096
-_PRELUDE = """#ifndef RD_REACH_HERE
-#define RD_REACH_HERE
-#include <fcntl.h>
-#include <stdlib.h>
-#include <sys/mman.h>
-static void rd_reach(int function)
-{
-    static unsigned char unseen[MOST], *marks;
-    if (!marks) {
-        const char *name = getenv("MARKS");
-        const int file = name ? open(name, O_RDWR) : -1;
-        void *place = file < 0 ? MAP_FAILED : mmap(0, MOST, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
-        marks = place == MAP_FAILED ? unseen : place;
-    }
-    marks[function] = 1;
-}
-#endif
-""".replace("MOST", str(MOST)).replace("MARKS", MARKS)
-_BODY = re.compile(r"^\{$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -53,20 +26,20 @@ class Reached:
     Attributes:
         name: for pytest.
         seconds: that it takes.
-        functions: that it reaches, by number; None: it may reach all.
+        lines: that it reaches, a bit for each number; None: it failed with the counts, or none were taken.
     """
 
     name: str
     seconds: float
-    functions: frozenset[int] | None
+    lines: int | None
 
-    def may_reach(self, function: int | None) -> bool:
-        """True where it may notice a fault in a function; None: a fault outside of functions."""
-        return self.functions is None or function is None or function in self.functions
+    def reaches(self, line: int | None) -> bool:
+        """True where it may notice a fault in a line; None: a fault outside of functions."""
+        return self.lines is not None and (line is None or bool(self.lines >> line & 1))
 
 
-class Functions:
-    """Functions of C sources, by number.
+class Numbering:
+    """Numbers of the lines of all sources.
 
     Args:
         root: of the repository.
@@ -74,137 +47,98 @@ class Functions:
     """
 
     def __init__(self, root: Path, sources: Sequence[Path]) -> None:
-        texts = {source: (root / source).read_text(encoding="utf-8") for source in sources}
-        self._begins = {source: [m.start() for m in _BODY.finditer(text)] for source, text in texts.items()}
+        self._first, count = {}, 0
+        for source in sources:
+            self._first[source] = count
+            count += (root / source).read_text(encoding="utf-8").count("\n") + 2
+        self._names = {source.as_posix(): source for source in sources}
 
-    def _numbered(self, source: Path) -> int:
-        """Number of the first function of a source."""
-        names = list(self._begins)
-        return sum(len(self._begins[name]) for name in names[: names.index(source)])
+    def number(self, source: Path, line: int) -> int:
+        """Number of a line, which counts from 1."""
+        return self._first[source] + line
 
-    def around(self, source: Path, offset: int) -> int | None:
-        """Number of the function that contains an offset; None outside."""
-        before = [k for k, begin in enumerate(self._begins[source]) if begin <= offset]
-        return self._numbered(source) + before[-1] if before else None
+    def source(self, path: str) -> Path | None:
+        """Source of a path that gcov names; None for headers."""
+        return next((source for name, source in self._names.items() if path.endswith(name)), None)
 
-    def mark(self, copy: Path) -> None:
-        """Write the marks into a copy of the repository."""
-        for source in self._begins:
-            number = iter(range(self._numbered(source), MOST))
-            text = (copy / source).read_text(encoding="utf-8")
-            marked = _BODY.sub(lambda _, number=number: f"{{ rd_reach({next(number)});", text)
-            (copy / source).write_text(_PRELUDE + marked, encoding="utf-8")
-
-
-def measure(copy: Path, tests: Sequence[str], marks: str, processes: int) -> list[Reached]:
-    """Run tests in a copy with marks, each file in one of so many processes."""
-    running = []
-    for k in range(processes):
-        report, file = copy / f"reach_{k}.json", copy / f"reach_{k}.marks"
-        file.write_bytes(bytes(MOST))
-        environment = os.environ | {
-            MARKS: str(file),
-            REPORT: str(report),
-            "XDG_CACHE_HOME": str(copy / f"cache_{k}"),
-        }
-        environment["PYTHONPATH"] = os.pathsep.join((str(copy), str(Path(__file__).parent)))
-        options = ("-q", "-p", "no:cacheprovider", "-p", "reach", "-m", marks)
-        command = [sys.executable, "-m", "pytest", *options, *tests[k::processes]]
-        output = (copy / f"reach_{k}.log").open("w")
-        running.append((subprocess.Popen(command, cwd=copy, env=environment, stdout=output), report, command))
-    found: list[Reached] = []
-    for process, report, command in running:
-        process.wait()
-        if not report.is_file():
-            raise RuntimeError(f"no test was measured: {shlex.join(command)}")
-        for name, (seconds, functions) in json.loads(report.read_text()).items():
-            found.append(Reached(name, seconds, None if functions is None else frozenset(functions)))
-    return found
+    def counted(self, source: Path, line: int, executable: int) -> int | None:
+        """Number of the last line up to this one that has a count; None where the function begins later."""
+        for at in range(line, 0, -1):
+            if executable >> self.number(source, at) & 1:
+                return self.number(source, at)
+        return None
 
 
-def remembered(
-    folder: Path,
-    root: Path,
-    sources: Sequence[Path],
-    tests: Sequence[str],
-    run: Measure,
-) -> list[Reached]:
-    """Tests that ``run`` measures, or that it has measured before for the same package and file of tests.
+class Coverage:
+    """The core's library that counts, and its counts.
 
     Args:
-        folder: of the results, one file for each file of tests.
-        root: of the repository.
-        sources: whose functions are marked.
-        tests: files, relative to ``root``.
-        run: measures the tests of some of the files.
+        library: made of objects that count.
+        numbering: of the lines.
     """
-    digest = hashlib.sha256(repr((sys.version, sources)).encode())
-    for path in sorted([*(root / "robot_dynamics").rglob("*.*"), *(root / "test").rglob("*.*")]):
-        if path.suffix in (".py", ".c", ".h") and not path.name.startswith("test_"):
-            digest.update(path.read_bytes())
 
-    def place(test: str) -> Path:
-        own = digest.copy()
-        own.update((root / test).read_bytes())
-        return folder / f"{Path(test).stem}_{own.hexdigest()[:24]}.json"
+    def __init__(self, library: Path, numbering: Numbering) -> None:
+        self.library, self._folder, self._numbering = library, library.parent, numbering
+        self._loaded: ctypes.CDLL | None = None
+        self.executable = 0
 
-    missing = [test for test in tests if not place(test).is_file()]
-    measured = run(missing) if missing else []
-    folder.mkdir(parents=True, exist_ok=True)
-    for test in missing:
-        of_file = [asdict(one) for one in measured if one.name.partition("::")[0] == test]
-        place(test).write_text(json.dumps(of_file, default=sorted), encoding="utf-8")
-    found: list[Reached] = []
-    for test in tests:
-        for one in json.loads(place(test).read_text(encoding="utf-8")):
-            functions = one["functions"]
-            found.append(
-                Reached(one["name"], one["seconds"], None if functions is None else frozenset(functions))
-            )
-    return found
+    def take(self) -> int:
+        """Lines that ran since the last call, a bit for each."""
+        if self._loaded is None:
+            self._loaded = ctypes.CDLL(str(self.library))
+        for old in self._folder.glob("*.gcda"):
+            old.unlink()
+        self._loaded.rd_coverage_dump()
+        data = sorted(self._folder.glob("*.gcda"))
+        call = ["gcov", "--json-format", "--stdout", *(file.name for file in data)]
+        printed = subprocess.run(call, cwd=self._folder, capture_output=True, text=True, check=True).stdout
+        ran = 0
+        for text in printed.splitlines():
+            for file in json.loads(text)["files"] if text.startswith("{") else ():
+                source = self._numbering.source(file["file"])
+                for line in file["lines"] if source is not None else ():
+                    bit = 1 << self._numbering.number(source, line["line_number"])
+                    self.executable |= bit
+                    ran |= bit if line["count"] else 0
+        return ran
+
+    def forget(self) -> None:
+        """Start counting."""
+        if self._loaded is not None:
+            self._loaded.rd_coverage_reset()
 
 
 class Recorder:
-    """The plugin: marks of each test, and of fixtures that several tests share."""
+    """The plugin: lines of each test, and of fixtures that several tests share."""
 
-    def __init__(self, marks: Path, report: Path) -> None:
-        self._file = marks.open("r+b")
-        self._marks = mmap.mmap(self._file.fileno(), MOST)
-        self._report = report
-        self._shared: dict[tuple[str, str], set[int]] = {}
-        self._tests: dict[str, tuple[float, list[int] | None]] = {}
-        self._now: set[int] = set()
+    def __init__(self, coverage: Coverage) -> None:
+        self._coverage = coverage
+        self._shared: dict[tuple[str, str], int] = {}
+        self._now = 0
         self._seconds: dict[str, float] = {}
         self._failed: set[str] = set()
-
-    def _take(self) -> set[int]:
-        """Functions that are marked; the marks are cleared."""
-        found = {k for k, mark in enumerate(self._marks[:]) if mark}
-        self._marks[:] = bytes(MOST)
-        return found
+        self.found: dict[str, Reached] = {}
 
     @pytest.hookimpl(wrapper=True)
     def pytest_fixture_setup(self, fixturedef: Any, request: Any) -> Iterator[None]:
-        self._now |= self._take()
-        result = yield
-        found = self._take()
         if fixturedef.scope == "function":
-            self._now |= found
-        else:
-            self._shared[fixturedef.argname, fixturedef.baseid] = found
+            return (yield)
+        self._now |= self._coverage.take()
+        result = yield
+        self._shared[fixturedef.argname, fixturedef.baseid] = self._coverage.take()
         return result
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: Any, nextitem: Any) -> Iterator[None]:
-        self._take()
-        self._now = set()
+        self._coverage.forget()
+        self._now = 0
         result = yield
-        found = self._now | self._take()
+        lines = self._now | self._coverage.take()
         for name, definitions in item._fixtureinfo.name2fixturedefs.items():
             for definition in definitions:
-                found |= self._shared.get((name, definition.baseid), set())
+                lines |= self._shared.get((name, definition.baseid), 0)
         name, seconds = item.nodeid, self._seconds.get(item.nodeid, 0.0)
-        self._tests[name] = (seconds, None if name in self._failed else sorted(found))
+        self.found[name] = Reached(name, seconds, None if name in self._failed else lines)
         return result
 
     def pytest_runtest_logreport(self, report: Any) -> None:
@@ -212,11 +146,45 @@ class Recorder:
         if report.failed:
             self._failed.add(report.nodeid)
 
-    def pytest_sessionfinish(self) -> None:
-        self._report.write_text(json.dumps(self._tests))
 
+class Memory:
+    """Measurements of earlier runs, one file for each file of tests and each state of the package.
 
-def pytest_configure(config: Any) -> None:
-    """Register the plugin where :func:`measure` has asked for it."""
-    if REPORT in os.environ:
-        config.pluginmanager.register(Recorder(Path(os.environ[MARKS]), Path(os.environ[REPORT])))
+    Args:
+        folder: of the results.
+        root: of the repository.
+    """
+
+    def __init__(self, folder: Path, root: Path) -> None:
+        digest = hashlib.sha256(sys.version.encode())
+        for path in sorted([*(root / "robot_dynamics").rglob("*.*"), *(root / "test").rglob("*.*")]):
+            own = path.name.startswith("test_") or path.parent.name == "mutation"
+            if path.suffix in (".py", ".c", ".h") and not own:
+                digest.update(path.read_bytes())
+        self._folder, self._root, self._digest = folder, root, digest
+        folder.mkdir(parents=True, exist_ok=True)
+
+    def _place(self, test: str) -> Path:
+        own = self._digest.copy()
+        own.update((self._root / test).read_bytes())
+        return self._folder / f"{Path(test).stem}_{own.hexdigest()[:24]}.json"
+
+    def recall(self, test: str) -> tuple[int, dict[str, Reached]] | None:
+        """Lines that can run, and the tests of a file; None: it has not been measured."""
+        place = self._place(test)
+        if not place.is_file():
+            return None
+        executable, tests = json.loads(place.read_text(encoding="utf-8"))
+        found = (
+            Reached(name, seconds, None if lines is None else int(lines, 16))
+            for name, seconds, lines in tests
+        )
+        return int(executable, 16), {one.name: one for one in found}
+
+    def keep(self, test: str, executable: int, found: Iterable[Reached]) -> None:
+        """Keep what was measured of a file's tests."""
+        tests = [(one.name, one.seconds, None if one.lines is None else f"{one.lines:x}") for one in found]
+        place = self._place(test)
+        unfinished = place.with_suffix(".part")
+        unfinished.write_text(json.dumps([f"{executable:x}", tests]), encoding="utf-8")
+        unfinished.replace(place)

@@ -1,7 +1,7 @@
 """Plant small faults in the package, one at a time, and count those that the tests notice.
 
-The tests of ``make test`` come first; what they do not notice is given to the long ones. A fault in a C
-source meets the tests that reach its function, the shortest first.
+The tests of ``make test`` come first; what they do not notice is given to the long ones. A fault in the core
+meets the tests that reach its line, the shortest first; those of equivalents.txt are not planted.
 
     python test/mutation/run.py [--sample 100] [--seed 1] [--workers 2] [module, folder or module:line ...]
 
@@ -12,25 +12,31 @@ from __future__ import annotations
 
 import argparse
 import functools
+import itertools
+import json
+import math
 import multiprocessing
 import os
+import queue
 import shlex
 import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from concerning import tests_for
+from concerning import DRILLS, tests_for
 from cosmic_ray.mutating import mutate_and_test
 from cosmic_ray.testing import run_tests
 from cosmic_ray.work_item import MutationSpec, TestOutcome, WorkerOutcome
-from reach import Functions, Reached, measure, remembered
+from objects import sources
 from sampling import CFault, Fault, mutants, sample, targets
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -74,17 +80,17 @@ def copy_into(folder: str) -> Path:
     return copy
 
 
-_REACHED: list[Reached] = []
-"""Tests of this process's C faults, the shortest first."""
-
-
-def enter_copy(folder: str, reached: Sequence[Reached]) -> None:
+def enter_copy(folder: str) -> None:
     """Give this process a copy of the repository of its own, and a cache of compiled code beside it."""
     copy = copy_into(folder)
     os.chdir(copy)
-    os.environ.update(PYTHONPATH=str(copy), XDG_CACHE_HOME=str(copy.parent / "cache"), PYTHONHASHSEED="0")
+    os.environ.update(environment_in(copy))
     os.environ.pop("RD_REQUIRE", None)
-    _REACHED[:] = sorted(reached, key=lambda test: test.seconds)
+
+
+def environment_in(copy: Path) -> dict[str, str]:
+    """Variables for processes in a copy."""
+    return {"PYTHONPATH": str(copy), "XDG_CACHE_HOME": str(copy.parent / "cache"), "PYTHONHASHSEED": "0"}
 
 
 def command(tests: Iterable[str], marks: str = OTHERS) -> str:
@@ -135,47 +141,126 @@ def survives(mutant: MutationSpec, run: str, patience: float) -> tuple[bool, str
     return not result.is_killed, "\n".join(f"    {line}" for line in lines)
 
 
-def judge(given: tuple[Fault, int | None]) -> Verdict:
-    """Plant a mutant in this process's copy, run the tests that concern it, and take it out again.
-
-    Args:
-        given: the mutant, and the number of the C function that it is in.
-    """
-    mutant, function = given
+def judge(mutant: Fault) -> Verdict:
+    """Plant a mutant in this process's copy, run the tests that concern it, and take it out again."""
     module = mutant.module_path.relative_to(PACKAGE)
     tests = tests_for(module)
     operator = mutant.operator_name.removeprefix("core/").removeprefix("Replace")
     name = f"{module}:{mutant.start_pos[0]} {operator}"
     change = ""
-    if isinstance(mutant, CFault):
-        found = [test for test in _REACHED if test.may_reach(function)]
-        listed = Path("tests.txt")
-        listed.write_text("\n".join(test.name for test in found), encoding="utf-8")
-        patience = COMPILING + SLOWER * sum(test.seconds for test in found)
-        alive, change = survives_in_c(mutant, command([f"@{listed}"]), patience)
-        return Verdict(name, not alive, change)
     for marks in STAGES:
         usual = usual_time(tests, marks)
         if usual is None:
             continue
-        alive, change = survives(mutant, command(tests, marks), SLOWER * usual + 10.0)
+        run, patience = command(tests, marks), SLOWER * usual + 10.0
+        if isinstance(mutant, CFault):
+            alive, change = survives_in_c(mutant, run, patience + COMPILING)
+        else:
+            alive, change = survives(mutant, run, patience)
         if not alive:
             return Verdict(name, True, change)
     return Verdict(name, False, change)
 
 
-def reach_of(sources: Sequence[Path], functions: Functions, copy: Path, processes: int) -> list[Reached]:
-    """Tests that concern C sources, and what each of them reaches."""
-    tests = dict.fromkeys(test for source in sources for test in tests_for(source.relative_to(PACKAGE)))
-    functions.mark(copy)
+class Forked:
+    """A process that judges faults of the core.
+
+    Args:
+        copy: of the repository, for it alone.
+        orders: what it shall do.
+    """
+
+    def __init__(self, copy: Path, orders: dict[str, Any]) -> None:
+        environment = os.environ | environment_in(copy)
+        environment["PYTHONPATH"] = os.pathsep.join((str(copy), str(copy / "test/mutation")))
+        environment.pop("RD_REQUIRE", None)
+        call = [sys.executable, str(copy / "test/mutation/forked.py")]
+        pipe = subprocess.PIPE
+        self._process = subprocess.Popen(call, cwd=copy, env=environment, stdin=pipe, stdout=pipe, text=True)
+        self._log = copy / "judge.log"
+        self.send(orders)
+
+    def send(self, message: Any) -> None:
+        """Send a line."""
+        assert self._process.stdin is not None
+        self._process.stdin.write(json.dumps(message) + "\n")
+        self._process.stdin.flush()
+
+    def receive(self) -> Any:
+        """Receive a line.
+
+        Raises:
+            RuntimeError: the process has ended.
+        """
+        assert self._process.stdout is not None
+        line = self._process.stdout.readline()
+        if not line:
+            raise RuntimeError(f"no fault was judged:\n{self._log.read_text()[-3000:]}")
+        return json.loads(line)
+
+    def end(self) -> None:
+        """End the process."""
+        self._process.kill()
+        self._process.wait()
+
+    def judged(self, fault: CFault) -> Verdict:
+        """Verdict on a fault."""
+        line, _ = fault.start_pos
+        given = {"source": str(fault.module_path), "offset": fault.offset, "line": line}
+        self.send(given | {"before": fault.before, "after": fault.after})
+        got = self.receive()
+        module = fault.module_path.relative_to(PACKAGE)
+        name = f"{module}:{line} {fault.operator_name}"
+        told = f"    {fault.told(REPOSITORY)}\n    {got['tests']} tests, {got['seconds']:.0f} s, {got['by']}"
+        return Verdict(name, got["by"] is not None, told)
+
+
+def judge_in_core(
+    faults: Sequence[CFault], folder: str, processes: int, marks: str, longest: float
+) -> Iterator[Verdict]:
+    """Verdicts on faults of the core, as they come."""
+    modules = dict.fromkeys(fault.module_path.relative_to(PACKAGE) for fault in faults)
+    tests = list(dict.fromkeys(test for module in modules for test in tests_for(module)))
+    drills = [test for test in DRILLS if test in tests]
+    orders = {"tests": tests, "drills": drills, "processes": processes, "kept": str(REPOSITORY / KEPT)}
+    orders |= {"marks": marks, "longest": longest}
+    workers = [Forked(copy_into(folder), orders | {"number": k}) for k in range(processes)]
     began = time.monotonic()
+    for said in ("measured", None):
+        for worker in workers:
+            got = worker.receive()
+            assert said is None or got == said, got
+        if said is not None:
+            for worker in workers:
+                worker.send("go on")
+    seconds = time.monotonic() - began
+    print(f"{got['tests']} tests, measured in {seconds:.0f} s; not used: {got['silent']}", flush=True)
+    waiting, done = list(faults), queue.SimpleQueue[Verdict | Exception | None]()
 
-    def run(some: Sequence[str]) -> list[Reached]:
-        return measure(copy, some, OTHERS, processes)
+    def serve(worker: Forked) -> None:
+        try:
+            while waiting:
+                done.put(worker.judged(waiting.pop(0)))
+            done.put(None)
+        except Exception as error:  # raised where it is read
+            done.put(error)
 
-    found = remembered(REPOSITORY / KEPT, REPOSITORY, sources, tuple(tests), run)
-    print(f"{len(found)} tests with marks, in {time.monotonic() - began:.0f} s", flush=True)
-    return found
+    threads = [threading.Thread(target=serve, args=(worker,), daemon=True) for worker in workers]
+    try:
+        for thread in threads:
+            thread.start()
+        running = len(threads)
+        while running:
+            verdict = done.get()
+            if isinstance(verdict, Exception):
+                raise verdict
+            if verdict is None:
+                running -= 1
+            else:
+                yield verdict
+    finally:
+        for worker in workers:
+            worker.end()
 
 
 MARKS = ("---", "+++")
@@ -188,38 +273,59 @@ def main(words: Sequence[str] | None = None) -> int:
     parser.add_argument("--sample", type=int, default=100, help="number of mutants (100)")
     parser.add_argument("--seed", type=int, default=1, help="of the sample (1)")
     parser.add_argument("--workers", type=int, default=2, help="processes, each with a copy (2)")
+    parser.add_argument("--short", action="store_true", help="the tests of make test alone")
+    parser.add_argument("--longest", type=float, default=math.inf, help="of the core's tests [s] (all)")
     given = parser.parse_args(words)
     os.chdir(REPOSITORY)
     try:
         chosen = targets(given.modules or PURE, PACKAGE)
     except ValueError as error:
         parser.error(str(error))
-    found = [m for target in chosen for m in mutants(target, REPOSITORY)]
-    drawn = sample(found, given.sample, given.seed)
+    drawn = sample([m for target in chosen for m in mutants(target, REPOSITORY)], given.sample, given.seed)
     print(f"{len(drawn)} mutants of {len(chosen)} modules, seed {given.seed}", flush=True)
     began, verdicts = time.monotonic(), []
-    sources = sorted({mutant.module_path for mutant in found if isinstance(mutant, CFault)})
-    functions = Functions(REPOSITORY, sources)
+    core = set(sources(REPOSITORY))
+    in_core = [mutant for mutant in drawn if isinstance(mutant, CFault) and mutant.module_path in core]
+    known = equivalents()
     with tempfile.TemporaryDirectory(prefix="robot_dynamics_mutation_", ignore_cleanup_errors=True) as folder:
-        in_c = any(isinstance(mutant, CFault) for mutant in drawn)
-        reached = reach_of(sources, functions, copy_into(folder), given.workers) if in_c else []
-        start = (folder, reached)
+        marks = STAGES[0] if given.short else OTHERS
+        elsewhere = [mutant for mutant in drawn if mutant.module_path not in core]
+        wanted = [mutant for mutant in in_core if mutant.told(REPOSITORY) not in known]
         # Mutants with the same tests follow one another, so that few tests are timed in both copies.
-        drawn.sort(key=lambda mutant: mutant.module_path)
-        planted = [
-            (m, functions.around(m.module_path, m.offset) if isinstance(m, CFault) else None) for m in drawn
-        ]
-        spawn = multiprocessing.get_context("spawn")
-        with ProcessPoolExecutor(given.workers, spawn, enter_copy, start) as workers:
-            try:
-                for verdict in workers.map(judge, planted):
-                    print(f"{'killed  ' if verdict.noticed else 'SURVIVED'} {verdict.name}", flush=True)
-                    verdicts.append(verdict)
-            except BaseException:
-                workers.shutdown(wait=False, cancel_futures=True)
-                raise
+        elsewhere.sort(key=lambda mutant: mutant.module_path)
+        forked = judge_in_core(wanted, folder, given.workers, marks, given.longest) if wanted else ()
+        for verdict in itertools.chain(forked, judge_elsewhere(elsewhere, folder, given.workers)):
+            print(
+                f"{'killed  ' if verdict.noticed else 'SURVIVED'} {verdict.name}\n{verdict.change}",
+                flush=True,
+            )
+            verdicts.append(verdict)
     report(verdicts, time.monotonic() - began)
+    if len(wanted) < len(in_core):
+        print(f"beside {len(in_core) - len(wanted)} that change nothing, by {EQUIVALENTS.name}")
     return 0
+
+
+def judge_elsewhere(faults: Sequence[Fault], folder: str, processes: int) -> Iterator[Verdict]:
+    """Verdicts on faults outside of the core."""
+    if not faults:
+        return
+    spawn = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(processes, spawn, enter_copy, (folder,)) as workers:
+        try:
+            yield from workers.map(judge, faults)
+        except BaseException:
+            workers.shutdown(wait=False, cancel_futures=True)
+            raise
+
+
+EQUIVALENTS = Path(__file__).with_name("equivalents.txt")
+
+
+def equivalents() -> frozenset[str]:
+    """Faults that change nothing, each as :meth:`CFault.told`; the lines below each say why."""
+    lines = EQUIVALENTS.read_text(encoding="utf-8").splitlines()
+    return frozenset(line for line in lines if line and not line.startswith((" ", "#")))
 
 
 def report(verdicts: Sequence[Verdict], seconds: float) -> None:

@@ -6,78 +6,21 @@ import ast
 import random
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from cosmic_ray.ast import ast_nodes, get_ast_from_path
 from cosmic_ray.plugins import get_operator, operator_names
 from cosmic_ray.work_item import MutationSpec
+from faults_in_c import CFault, Position, Target, c_faults
 
 ARITHMETIC = {"Add", "Sub", "Mul", "Div"}
 ORDER = {"Lt", "LtE", "Gt", "GtE", "Eq", "NotEq"}
 
-Position = tuple[int, int]
-
-C_OPERATORS = {
-    "<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "!=", "!=": "==", "&&": "||", "||": "&&",
-    "+": "-", "-": "+", "*": "/", "/": "*", "+=": "-=", "-=": "+=", "*=": "+=", "|=": "=",
-}  # fmt: skip
-"""Operators of C between two blanks, and what takes their place."""
-_C_OPERATOR = re.compile(
-    rf"(?<= )({'|'.join(map(re.escape, sorted(C_OPERATORS, key=len, reverse=True)))})(?= )"
-)
-_C_CONDITION = re.compile(r"\b(?:if|while) (?=\()")
-_C_NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d+)?(?![\w.])")
-_C_TEXT = r"\"(?:\\.|[^\"\\])*\""
-_C_SILENT = re.compile(
-    rf"/\*.*?\*/|^#.*?$|{_C_TEXT}|\[[^\]]*\]|sizeof[^;]*;|^static const(?:{_C_TEXT}|[^\";])*;",
-    re.DOTALL | re.MULTILINE,
-)
-
-
-@dataclass(frozen=True)
-class CFault:
-    """A fault in a C file.
-
-    Attributes:
-        module_path: relative to the repository.
-        operator_name: its kind.
-        start_pos: line and column of what it replaces.
-        offset: of it in the text.
-        before: text that it replaces.
-        after: text in its place.
-    """
-
-    module_path: Path
-    operator_name: str
-    start_pos: Position
-    offset: int
-    before: str
-    after: str
-
-    def planted(self, text: str) -> str:
-        """The file's text with the fault."""
-        return text[: self.offset] + self.after + text[self.offset + len(self.before) :]
-
-
 Fault = MutationSpec | CFault
 
 
-@dataclass(frozen=True)
-class Target:
-    """A module of the package, or one line of it.
-
-    Attributes:
-        path: relative to the repository.
-        line: None for all lines.
-    """
-
-    path: Path
-    line: int | None = None
-
-
 def targets(words: Iterable[str], package: Path) -> list[Target]:
-    """What ``control``, ``codegen/partition.py`` and ``codegen/partition.py:40`` name inside ``package``.
+    """What ``control``, ``control/core/*.c`` and ``codegen/partition.py:40`` name inside ``package``.
 
     Raises:
         ValueError: a word names nothing.
@@ -86,7 +29,8 @@ def targets(words: Iterable[str], package: Path) -> list[Target]:
     for word in words:
         name, _, line = word.partition(":")
         place = package / name
-        files = sorted([*place.rglob("*.py"), *place.rglob("*.c")]) if place.is_dir() else [place]
+        folder = sorted([*place.rglob("*.py"), *place.rglob("*.c")])
+        files = folder if place.is_dir() else sorted(package.glob(name))
         if not files or not all(file.is_file() for file in files):
             raise ValueError(f"{word!r} names no module and no folder of {package}/")
         found += [Target(file, int(line) if line else None) for file in files]
@@ -129,26 +73,6 @@ def _silent(node: ast.AST) -> Iterator[ast.expr]:
     elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
         quiet = {"zip": "strict", "parameter": "maximum"}.get(node.func.id)
         yield from (word.value for word in node.keywords if word.arg == quiet)
-
-
-def c_faults(target: Target, root: Path) -> Iterator[CFault]:
-    """Every fault of a C file: other operators, conditions turned round, numbers one larger."""
-    text = (root / target.path).read_text(encoding="utf-8")
-    silent = [match.span() for match in _C_SILENT.finditer(text)]
-
-    def fault(kind: str, offset: int, before: str, after: str) -> CFault:
-        line = text.count("\n", 0, offset) + 1
-        return CFault(target.path, kind, (line, offset - text.rfind("\n", 0, offset)), offset, before, after)
-
-    found = [fault("operator", m.start(), m[0], C_OPERATORS[m[0]]) for m in _C_OPERATOR.finditer(text)]
-    found += [fault("condition", m.end(), "(", "(!") for m in _C_CONDITION.finditer(text)]
-    for m in _C_NUMBER.finditer(text):
-        more = str(int(m[0]) + 1) if m[0].isdigit() else repr(float(m[0]) + 1.0)
-        found.append(fault("number", m.start(), m[0], more))
-    for one in found:
-        wanted = target.line in (None, one.start_pos[0])
-        if wanted and not any(first <= one.offset < last for first, last in silent):
-            yield one
 
 
 def mutants(target: Target, root: Path) -> Iterator[Fault]:

@@ -1,0 +1,254 @@
+"""Judge faults in the core by its tests: a process that forks for each fault, with a library of its own.
+
+It runs in a copy of the repository, which it changes, and talks in lines of JSON. On its standard input
+stands first what it shall do, then a line for each fault; it answers each on its standard output.
+"""
+
+from __future__ import annotations
+
+import bisect
+import json
+import os
+import random
+import select
+import signal
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TextIO
+
+import pytest
+from objects import COUNTED, Objects, Refused, sources
+from reach import Coverage, Memory, Numbering, Reached, Recorder
+
+from robot_dynamics.control.core import library
+from robot_dynamics.native.compiler import find_compiler
+
+LEADING = 8
+"""Tests that noticed most faults of a source come first."""
+SHORT = (0.05, 0.2, 0.5, 1.0)
+"""Tests up to so many seconds come next, each file's together, which share its fixtures."""
+SLOWER, PATIENCE = 6.0, 60.0
+"""Times, and seconds more, that tests may take with a fault before it is noticed by that."""
+CRASHED, LATE, REFUSED = "a crash", "its time", "the compiler"
+
+
+@dataclass(frozen=True)
+class Orders:
+    """What a process shall do.
+
+    Attributes:
+        tests: files.
+        drills: those of them that compile the sources themselves: they concern every line.
+        number, processes: which of the processes this is, and of how many.
+        kept: folder of measurements.
+        marks: of the tests, for pytest.
+        longest: that a test may take [s].
+    """
+
+    tests: Sequence[str]
+    drills: Sequence[str]
+    number: int
+    processes: int
+    kept: str
+    marks: str
+    longest: float
+
+
+class Judge:
+    """The plugin of pytest that takes the place of a usual run.
+
+    Args:
+        orders: what to do.
+        asked: lines to read.
+        answer: sends a line.
+    """
+
+    def __init__(self, orders: Orders, asked: TextIO, answer: Callable[[Any], None]) -> None:
+        self._orders, self._asked, self._answer = orders, asked, answer
+        self._root = Path.cwd()
+        self._numbering = Numbering(self._root, sources(self._root))
+        self._memory = Memory(Path(orders.kept), self._root)
+        self._objects = Objects(self._root, self._root / "objects")
+        self._usual = self._objects.library()
+        self._noticing: dict[str, Counter[str]] = {}
+        self._sound: set[str] = set()
+        self._failed: str | None = None
+
+    def pytest_runtest_logreport(self, report: Any) -> None:
+        if report.failed and self._failed is None:
+            self._failed = report.nodeid
+
+    def pytest_runtestloop(self, session: pytest.Session) -> bool:
+        assert library.load_core.cache_info().currsize == 0, "a test loads the core at its collection"
+        self._items = {item.nodeid: item for item in session.items}
+        self._config = session.config
+        self._measure()
+        self._answer("measured")
+        self._asked.readline()
+        self._executable, self._tests = 0, {}
+        for test in self._orders.tests:
+            known = self._memory.recall(test)
+            if known is not None:
+                self._executable |= known[0]
+                self._tests.update((name, one) for name, one in known[1].items() if name in self._items)
+        silent = [name for name, one in self._tests.items() if one.lines is None]
+        self._answer({"tests": len(self._tests), "silent": silent})
+        for line in self._asked:
+            self._answer(self._judged(json.loads(line)))
+        return True
+
+    # What tests reach.
+
+    def _measure(self) -> None:
+        missing = [test for test in self._orders.tests if self._memory.recall(test) is None]
+        random.Random(1).shuffle(missing)
+        if missing:
+            self._counting = Objects(self._root, self._root / "counted", COUNTED).library()
+        for test in missing[self._orders.number :: self._orders.processes]:
+            names = [name for name in self._items if name.partition("::")[0] == test]
+            if self._in_child(lambda test=test, names=names: self._recorded(test, names), 900.0) is None:
+                self._memory.keep(test, 0, [Reached(name, 0.0, None) for name in names])
+
+    def _recorded(self, test: str, names: Sequence[str]) -> str:
+        coverage = Coverage(self._counting, self._numbering)
+        recorder = Recorder(coverage)
+        self._config.pluginmanager.register(recorder)
+        self._run(coverage.library, names, first=False)
+        coverage.take()
+        self._memory.keep(test, coverage.executable, recorder.found.values())
+        return "done"
+
+    # Faults.
+
+    def _judged(self, fault: Any) -> Any:
+        """Who notices a fault: None, a test, or CRASHED, LATE, REFUSED."""
+        began = time.monotonic()
+        source = Path(fault["source"])
+        text = source.read_text(encoding="utf-8")
+        start, end = fault["offset"], fault["offset"] + len(fault["before"])
+        source.write_text(text[:start] + fault["after"] + text[end:], encoding="utf-8")
+        count = 0
+        try:
+            made = self._objects.library(source)
+            while True:
+                tests = self._concerned(source, fault["line"])
+                count = len(tests)
+                by = self._noticed(made, tests)
+                if by in (None, CRASHED, LATE) or self._passes_without(by):
+                    break
+                del self._tests[by]
+        except Refused:
+            by = REFUSED
+        finally:
+            source.write_text(text, encoding="utf-8")
+        if by in self._tests:
+            self._noticing.setdefault(fault["source"], Counter())[by] += 1
+        return {"by": by, "tests": count, "seconds": time.monotonic() - began}
+
+    def _concerned(self, source: Path, line: int) -> list[str]:
+        """Tests that reach a line: those that notice much, then the short ones."""
+        number = self._numbering.counted(source, line, self._executable)
+        most = self._orders.longest
+        found = [one for one in self._tests.values() if one.reaches(number) and one.seconds <= most]
+        noticing = self._noticing.get(source.as_posix(), Counter())
+        leading = sorted((one.name for one in found if noticing[one.name]), key=lambda name: -noticing[name])
+        leading = leading[:LEADING]
+        groups: dict[tuple[int, str], list[Reached]] = {}
+        for one in found:
+            kind = bisect.bisect_left(SHORT, one.seconds)
+            groups.setdefault((kind, one.name.partition("::")[0]), []).append(one)
+        rest = [one.name for place in sorted(groups) for one in groups[place]]
+        drills = [name for name in self._items if name.partition("::")[0] in self._orders.drills]
+        drills = [] if most < float("inf") else drills
+        return list(dict.fromkeys([*leading, *rest, *drills]))
+
+    def _noticed(self, made: Path, tests: Sequence[str]) -> str | None:
+        if not tests:
+            return None
+        usual = sum(self._tests[name].seconds for name in tests if name in self._tests)
+        return self._in_child(lambda: self._run(made, tests), PATIENCE + SLOWER * usual)
+
+    def _passes_without(self, test: str) -> bool:
+        """True where a test passes alone, and without any fault."""
+        if test not in self._sound and self._noticed(self._usual, [test]) is None:
+            self._sound.add(test)
+        return test in self._sound
+
+    def _run(self, made: Path, names: Sequence[str], first: bool = True) -> str | None:
+        """Run tests with a library, here; the name of the first that fails, where they end with it."""
+        library.core_path = lambda: made
+        items = [self._items[name] for name in names]
+        for item, following in zip(items, [*items[1:], None], strict=True):
+            self._config.hook.pytest_runtest_protocol(item=item, nextitem=following)
+            if first and self._failed is not None:
+                break
+        return self._failed if first else None
+
+    def _in_child(self, run: Callable[[], str | None], patience: float) -> str | None:
+        """What ``run`` returns in a process of its own; CRASHED or LATE where it returns nothing."""
+        reading, writing = os.pipe()
+        child = os.fork()
+        if child == 0:
+            os.setpgid(0, 0)
+            os.close(reading)
+            try:
+                os.write(writing, json.dumps(run()).encode())
+            finally:
+                os._exit(0)
+        os.close(writing)
+        try:
+            return _answer_of(reading, time.monotonic() + patience)
+        finally:
+            os.close(reading)
+            _end(child)
+
+
+def _answer_of(reading: int, until: float) -> str | None:
+    text = b""
+    while True:
+        ready, _, _ = select.select([reading], [], [], max(0.0, until - time.monotonic()))
+        if not ready:
+            return LATE
+        more = os.read(reading, 4096)
+        if not more:
+            return json.loads(text) if text else CRASHED
+        text += more
+        if text.endswith((b"null", b'"')):
+            return json.loads(text)
+
+
+def _end(child: int) -> None:
+    """End a child and what it has started."""
+    try:
+        os.killpg(child, signal.SIGKILL)
+    except ProcessLookupError:
+        os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+
+
+def _lines(out: int) -> Callable[[Any], None]:
+    def answer(message: Any) -> None:
+        os.write(out, (json.dumps(message) + "\n").encode())
+
+    return answer
+
+
+def main() -> int:
+    """Collect the tests, measure them, judge what is asked for."""
+    find_compiler()
+    asked, answer = os.fdopen(os.dup(0)), _lines(os.dup(1))
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    log = os.open("judge.log", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    os.dup2(log, 1)
+    os.dup2(log, 2)
+    orders = Orders(**json.loads(asked.readline()))
+    options = ("-q", "-p", "no:cacheprovider", "-m", orders.marks, "--basetemp", "tests.tmp")
+    return pytest.main([*options, *orders.tests], plugins=[Judge(orders, asked, answer)])
+
+
+if __name__ == "__main__":
+    sys.exit(main())
