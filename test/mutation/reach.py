@@ -18,6 +18,9 @@ from typing import Any
 
 import pytest
 
+KEPT = 4
+"""Measurements that are kept of a file of tests: those of the last states of it and of the package."""
+
 
 @dataclass(frozen=True)
 class Reached:
@@ -188,3 +191,6 @@ class Memory:
         unfinished = place.with_suffix(".part")
         unfinished.write_text(json.dumps([f"{executable:x}", tests]), encoding="utf-8")
         unfinished.replace(place)
+        kept = sorted(self._folder.glob(f"{Path(test).stem}_*.json"), key=lambda file: file.stat().st_mtime)
+        for old in kept[:-KEPT]:
+            old.unlink(missing_ok=True)
