@@ -28,13 +28,17 @@ ANY_PATH = PathRules()
 """Nothing beyond the chain's own limits; every joint is named."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, init=False)
 class Reference:
     """Reference of the joints: position, velocity and acceleration (n,), in chain order."""
 
     position: Array
     velocity: Array
     acceleration: Array
+
+    def __init__(self, position: Array, velocity: Array, acceleration: Array) -> None:
+        own = self.__dict__  # see Command
+        own["position"], own["velocity"], own["acceleration"] = position, velocity, acceleration
 
     @staticmethod
     def at_rest(position: Array) -> Reference:

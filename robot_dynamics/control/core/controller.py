@@ -81,10 +81,8 @@ class CoreController(Generic[R]):
         self._inputs = doubles(self._measured[0]), doubles(self._measured[1])
         self._results = ffi().new("rd_results *")
         self._library.rd_core_results(self._core, self._results)
-        self._views = tuple(
-            array_at(getattr(self._results, name), joints)
-            for name in ("effort", "unlimited", "position", "velocity", "acceleration")
-        )
+        self._phase, self._rows = self._results.phase, array_at(self._results.results, 5 * joints)
+        self._rows.shape = 5, joints
 
     def __del__(self) -> None:
         if getattr(self, "handle", 0):
@@ -437,10 +435,9 @@ class CoreController(Generic[R]):
         return StateError("the model has no finite effort for this state")
 
     def _command(self) -> Command:
-        effort, unlimited, position, velocity, acceleration = [view.copy() for view in self._views]
-        self._library.rd_core_results(self._core, self._results)
+        effort, unlimited, position, velocity, acceleration = self._rows.copy()
         reference = self.reference_of(position, velocity, acceleration)
-        return Command(effort, unlimited, reference, PHASES[self._results.phase])
+        return Command(effort, unlimited, reference, PHASES[self._phase[0]])
 
     # Settings
 

@@ -312,12 +312,12 @@ typedef struct rd_snapshot {
     int32_t moves;                /* whether a joint or leg has moved within the last moment: a fault is not reset then */
 } rd_snapshot;
 
-/* Results of the last call. */
+/* Results of the last call. What it points to stays there, and is that of each later call. */
 typedef struct {
-    const double *effort, *unlimited;                  /* (n) */
-    const double *position, *velocity, *acceleration;  /* (n) of the reference */
+    const double *results;        /* (5, n): effort, what was asked for before the limits, the reference's motion */
+    const int *phase;
     double discontinuity_size, discontinuity_more;
-    int32_t discontinuity, phase;
+    int32_t discontinuity;
     rd_trip trip;
 } rd_results;
 

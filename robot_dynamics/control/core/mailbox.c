@@ -112,10 +112,10 @@ rd_core *rd_core_new(int n, const rd_settings *settings)
     }
     double *place = core->store;
     double **const arrays[ARRAYS] = {
-        &core->state.position, &core->state.velocity, &core->reference.position, &core->reference.velocity,
-        &core->reference.acceleration, &core->ahead.position, &core->ahead.velocity, &core->ahead.acceleration,
-        &core->hold, &core->last_effort, &core->departing, &core->difference, &core->inertia, &core->effort,
-        &core->unlimited, &core->unwrapped, &core->last_position, &core->last_velocity, &core->before, &core->scratch[0],
+        /* The first five are rd_results.results. */
+        &core->effort, &core->unlimited, &core->reference.position, &core->reference.velocity,
+        &core->reference.acceleration, &core->state.position, &core->state.velocity, &core->ahead.position, &core->ahead.velocity, &core->ahead.acceleration,
+        &core->hold, &core->last_effort, &core->departing, &core->difference, &core->inertia, &core->unwrapped, &core->last_position, &core->last_velocity, &core->before, &core->scratch[0],
         &core->scratch[1], &core->scratch[2], &core->scratch[3], &core->zero, &core->sent, &core->place,
         &core->left, &core->stopping.place, &core->stopping.rate,
         &core->believed,
@@ -177,9 +177,7 @@ void rd_core_free(rd_core *core)
 void rd_core_results(const rd_core *core, rd_results *results)
 {
     *results = (rd_results){
-        core->effort, core->unlimited, core->reference.position, core->reference.velocity,
-        core->reference.acceleration, core->discontinuity_size, core->discontinuity_more,
-        core->discontinuity, core->phase, core->trip,
+        core->store, &core->phase, core->discontinuity_size, core->discontinuity_more, core->discontinuity, core->trip,
     };
 }
 
