@@ -12,14 +12,18 @@ _Static_assert(sizeof(rd_snapshot) % sizeof(uint64_t) == 0, "a snapshot is publi
 static void publish_words(rd_core *core)
 {
     const uint8_t *from = (const uint8_t *)core->shown;
-    atomic_fetch_add_explicit(&core->sequence, 1, memory_order_relaxed);
+    atomic_uint_fast64_t *const to = core->published;
+    const size_t words = core->words;
+    /* Only the cycle writes: it needs no locked addition. */
+    const uint64_t sequence = atomic_load_explicit(&core->sequence, memory_order_relaxed);
+    atomic_store_explicit(&core->sequence, sequence + 1, memory_order_relaxed);
     atomic_thread_fence(memory_order_release);
-    for (size_t i = 0; i < core->words; ++i) {
+    for (size_t i = 0; i < words; ++i) {
         uint64_t word;
         memcpy(&word, from + i * sizeof word, sizeof word);
-        atomic_store_explicit(&core->published[i], word, memory_order_relaxed);
+        atomic_store_explicit(&to[i], word, memory_order_relaxed);
     }
-    atomic_fetch_add_explicit(&core->sequence, 1, memory_order_release);
+    atomic_store_explicit(&core->sequence, sequence + 2, memory_order_release);
 }
 
 void rd_core_publish(rd_core *core)

@@ -124,11 +124,14 @@ double rd_swelling(const rd_core *core, int joint)
 
 static int is_swollen(const rd_swing *swing, double floor)
 {
-    const double noise = noise_of(swing), first = swing->swells ? swing->first : fmax(swing->last, noise);
     const int halves = swing->swells + 1;
+    if (halves < SWELLS || !(swing->last > 0.0)) {
+        return 0;
+    }
+    const double noise = noise_of(swing), first = swing->swells ? swing->first : fmax(swing->last, noise);
     const double peak = swing->peak - swing->led - swing->step, grows = peak / fmax(swing->last, SIGNED * floor);
     const int evenly = grows < EVENLY * swing->grew && (halves > SWELLS || swing->grew < EVENLY * grows);
-    return evenly && swing->last > 0.0 && halves >= SWELLS && peak >= SWELLING * swing->last
+    return evenly && peak >= SWELLING * swing->last
         && ldexp(peak, halves) >= SWOLLEN * fmax(first, SIGNED * floor) && swing->states > FIRST_STATES
         && peak > fmax(COUNTED * floor, ABOVE_NOISE * noise);
 }
