@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from closed_loop import READY, ArmLoop
+from shares import share_of
 from two_arms import TWO_ARMS
 
 import robot_dynamics as rd
@@ -49,8 +50,10 @@ class Carrying:
         return found
 
 
-@pytest.mark.parametrize(("robot", "mass"), [("ur5", 1.5), ("ur5", 0.5), ("panda", 0.5), ("panda", 2.0)])
-@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize(
+    ("robot", "mass"), share_of([("ur5", 1.5), ("ur5", 0.5), ("panda", 0.5), ("panda", 2.0)], several=True)
+)
+@pytest.mark.parametrize("seed", share_of([0, 1]))
 def test_a_mass_is_found_within_three_percent_in_five_seconds(robot, mass, seed):
     """Or within 30 g; its real friction is 10 % off, and the load has an inertia of its own."""
     center = (0.02, -0.03, 0.08)

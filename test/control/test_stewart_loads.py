@@ -1,11 +1,13 @@
 """Saturation that keeps the wrench's direction, loads that are told, and loads that nobody told."""
 
+import itertools
 from dataclasses import replace
 
 import numpy as np
 import pytest
 from closed_loop import PlatformLoop
 from motion_base import desktop, lengths_at, motion_base, platform_mappings
+from shares import share_of
 from stop_rigs import PlatformRig
 
 from robot_dynamics import stewart
@@ -172,8 +174,10 @@ def test_an_unknown_load_is_carried_within_two_seconds(make, load):
     assert sag[1000.0] < 1e-4
 
 
-@pytest.mark.parametrize("name", ["platform_2_kg", "platform_2_t"])
-@pytest.mark.parametrize("scale", [0.7, 1.3])
+@pytest.mark.parametrize(
+    ("name", "scale"),
+    share_of(itertools.product(("platform_2_kg", "platform_2_t"), (0.7, 1.3)), several=True),
+)
 def test_a_platform_bears_a_load_that_nobody_declared_by_default(name, scale):
     """With masses wrong by 30 % one of 2 kg sagged 17 mm and tripped, one of 2 t stayed 5.6 mm off."""
     loop = PlatformLoop(platform_mappings()[name], world={"mass_scale": scale})
@@ -183,7 +187,9 @@ def test_a_platform_bears_a_load_that_nobody_declared_by_default(name, scale):
     assert np.abs(loop.velocities[-250:]).max() < 1e-5  # dry friction makes nothing hunt
 
 
-@pytest.mark.parametrize(("name", "mass"), [("platform_2_kg", 0.6), ("platform_25_kg", 7.5)])
+@pytest.mark.parametrize(
+    ("name", "mass"), share_of([("platform_2_kg", 0.6), ("platform_25_kg", 7.5)], several=True)
+)
 def test_a_load_that_the_estimate_bears_and_that_is_declared_then_does_not_count_twice(name, mass):
     """It would rise by 7 mm until the estimate is gone."""
     loop = PlatformLoop(platform_mappings()[name], world={"mass_scale": 1.3})

@@ -13,6 +13,7 @@ from functools import lru_cache
 import numpy as np
 import pytest
 import yaml
+from shares import share_of
 
 import robot_dynamics as rd
 from robot_dynamics.dynamics.formulations import FORMULATIONS
@@ -369,7 +370,7 @@ RIGHT = ("must be ", "expected ", "cannot be read as ")
 """Words before what would be right."""
 
 
-@pytest.mark.parametrize("value", HOSTILE.values(), ids=HOSTILE.keys())
+@pytest.mark.parametrize("value", share_of(HOSTILE))
 def test_only_errors_that_name_the_argument_come_out(value, targets):
     wrong = []
     for name, target in targets.items():

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from installed_robots import installed_robots
 from interpreter import evaluate
+from shares import share_of
 from test_real_robots import BROKEN, LEAVES_PER_ROBOT, chains_of
 
 from robot_dynamics.dynamics.programs import generate
@@ -163,13 +164,13 @@ def assert_same_torques(chain: KinematicChain) -> None:
                 np.testing.assert_allclose(computed, expected, rtol=0, atol=bound)
 
 
-@pytest.mark.parametrize("path", ROBOTS.values(), ids=ROBOTS.keys())
+@pytest.mark.parametrize("path", share_of(ROBOTS))
 def test_a_rebuilt_robot_needs_the_same_torques(path):
     for chain in chains_of(parse_urdf(path), LEAVES_PER_ROBOT):
         assert_same_torques(chain)
 
 
-@pytest.mark.parametrize("path", ROBOTS.values(), ids=ROBOTS.keys())
+@pytest.mark.parametrize("path", share_of(ROBOTS))
 def test_torques_are_those_of_pinocchio_on_the_joints_of_the_description(path):
     """As near as the rounding of angles allows: 1.57079632679 is taken for a quarter turn."""
     for chain in chains_of(parse_urdf(path), LEAVES_PER_ROBOT):
