@@ -1,4 +1,4 @@
-"""Arithmetic of gains.c: periods in bins, what they leave of the gains, factors of stops, numbers in texts."""
+"""Arithmetic of gains.c: periods in bins, what they leave of gains, factors of stops, numbers in texts."""
 
 from __future__ import annotations
 
