@@ -28,7 +28,7 @@ class Checked:
         self.core.last_time, self.core.knows_last = 4.0, 1
         self.put(last_position=place, last_velocity=rate)
 
-    def put(self):
+    def put(self, **fields):
         for name, values in fields.items():
             place = self.core
             for part in name.split("__"):
@@ -268,7 +268,7 @@ def test_a_second_stop_soon_takes_the_place_of_the_first_one(checked):
         place[1] += away * checked.settings.following[1]
         for j in range(2):
             watch.stopped[j] = (0.1, -0.2)[j]
-        checked.put(state__position=place, state__velocity=(0.0, 0.0), believed=(0.0, 0.0), **fields)
+        checked.put(state__position=place, state__velocity=(0.0, 0.0), believed=(0.0, 0.0))
         checked.put(hold=(0.1, 1.0))  # it has been captured elsewhere since
         calls.rd_begin_protective_stop(core, getattr(calls, rule))
         return core.hold[1]
