@@ -25,8 +25,8 @@ PLATFORM = (
     (f"{CORE}.platform", ("platform.h", "pose.c", "forces.c", "open_loop_descent.c", "platform.c")),
 )
 LOOP = ("loop.h", "ring_buffer.c", "sim_time.c", "loop.c")
-# Without fused products a run is the same on every CPU. Nobody else replaces the core's functions, so that they may
-# stand in one another; vectors of six numbers would cost more than they save.
+# Without fused products a run is the same on every CPU. Nobody else replaces the core's functions, which may
+# therefore stand in one another. Vectors of six numbers would cost more than they save.
 FLAGS = (
     "-std=gnu11", "-ffp-contract=off", "-O3", "-fno-semantic-interposition", "-fno-tree-vectorize",
 )  # fmt: skip
