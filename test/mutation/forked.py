@@ -108,7 +108,10 @@ class Judge:
         random.Random(1).shuffle(missing)
         if missing:
             self._counting = Objects(self._root, self._root / "counted", COUNTED).library()
+        parent = os.getppid()
         for test in missing[self._orders.number :: self._orders.processes]:
+            if os.getppid() != parent:
+                raise KeyboardInterrupt  # who asked has ended
             names = [name for name in self._items if name.partition("::")[0] == test]
             if self._in_child(lambda test=test, names=names: self._recorded(test, names), 900.0) is None:
                 self._memory.keep(test, 0, [Reached(name, 0.0, None) for name in names])
