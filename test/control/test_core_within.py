@@ -16,12 +16,6 @@ def inner():
     return Inner(ArmController(two_joint_chain(), None, ArmParameters()))
 
 
-@pytest.fixture
-def pendulum():
-    """One joint at rest, told states at given times."""
-    return Inner(ArmController(pendulum_chain(), Pendulum(), ArmParameters(supervision="off")))
-
-
 def periods(pendulum, elapsed):
     """The period after each state; they come so long after one another."""
     time, found = 0.0, []

@@ -19,14 +19,16 @@ from robot_dynamics.native.compiler import find_compiler
 
 FOLDER = Path(library.__file__).parent
 _LINE = re.compile(r'# \d+ "([^"]*)"')
-_BEFORE = "typedef uint64_t atomic_uint_fast64_t; typedef double atomic_double;"
+_BEFORE = """typedef uint64_t atomic_uint_fast64_t, atomic_uint_fast32_t; typedef size_t atomic_size_t;
+typedef int64_t atomic_int_fast64_t; typedef int atomic_int; typedef double atomic_double;"""
 """Values without the promise of being read at once: here only one thread runs."""
 
 
 def _own_lines(header: Path) -> str:
     """What the preprocessor makes of the package's headers, without the system's."""
     folders = (FOLDER, FOLDER / "platform", FOLDER.parents[1] / "stewart" / "native")
-    call = [*find_compiler().command, "-E", *(f"-I{folder}" for folder in folders), str(header)]
+    beside = ["-include", str(FOLDER / "laws.h")]
+    call = [*find_compiler().command, "-E", *(f"-I{folder}" for folder in folders), *beside, str(header)]
     kept, own = [], False
     for line in subprocess.run(call, capture_output=True, text=True, check=True).stdout.splitlines():
         found = _LINE.match(line)
@@ -54,7 +56,7 @@ def _without_bodies(text: str) -> str:
 @lru_cache(maxsize=1)
 def inner() -> tuple[Any, Any]:
     """cffi's declarations of the private headers, and the core's library with them."""
-    text = _without_bodies(_own_lines(FOLDER / "laws.h"))
+    text = _without_bodies(_own_lines(FOLDER / "loop.h"))
     text = re.sub(r"_Atomic\s*\(([^)]*)\)", r"\1", re.sub(r"__attribute__\s*\(\(.*?\)\)\)?", "", text))
     text = re.sub(r"typedef double rd_row[^;]*;", "typedef struct { double of[8]; } rd_row;", text)
     declared = cffi.FFI()
