@@ -207,7 +207,7 @@ def test_no_wrench_pushes_in_another_mode_or_in_a_protective_stop(change):
         frame.core.trip.latched, frame.core.guides = 1, 1
     frame.core.push_time = 4.9
     frame.effort()
-    assert not list(frame.core.pushes)[0]
+    assert not any(frame.core.pushes)
 
 
 def test_joints_near_a_position_limit_are_pushed_back_with_critical_damping():
@@ -291,6 +291,20 @@ def within(frame, springs, limits, share):
     return share * np.where(springs * frame.qd > 0.0, left * springs, springs)
 
 
+def test_a_protective_stop_brakes_joints_above_a_fiftieth_of_their_velocity_limit():
+    frame = Frame(6, 14)
+    frame.core.trip.latched, frame.core.trip.rule = 1, frame.calls.RD_OVERSPEED
+    frame.core.pace.recent = [0.004, 0.001, 0.002]
+    frame.setting(velocity_limits=np.full(6, 2.0))
+    frame.rd *= 0.01
+    frame.put(led=9.0)
+    frame.begin()
+    over = np.sign(frame.qd) * np.maximum(np.abs(frame.qd) - 0.04, 0.0)
+    frame.z = frame.z - 0.08 / 0.004 * over
+    dynamics, springs = frame.expected()
+    np.testing.assert_allclose(frame.effort(), dynamics + springs, rtol=1e-8)
+
+
 @pytest.mark.parametrize("fails", ["dynamics", "pose", "jacobian", "rate", "mass"])
 @pytest.mark.parametrize("decoupled", [0, 1])
 def test_without_a_part_of_the_model_there_is_no_effort(fails, decoupled):
@@ -307,7 +321,7 @@ def test_without_a_part_of_the_model_there_is_no_effort(fails, decoupled):
 
 def test_an_inertia_that_is_not_positive_has_no_effort():
     frame = Frame(6, 12)
-    frame.task.mass_matrix = frame._kernel("mass", lambda q: -np.eye(6), 36, 1)
+    frame.task.mass_matrix = frame.kernel("mass", lambda q: -np.eye(6), 36, 1)
     made, ahead = frame.ffi.new("double[]", 6), frame.ffi.new("rd_motion *")
     assert frame.calls.rd_cartesian_impedance(frame.core, frame.settings, ahead, 0.0, made) == 0
 

@@ -9,7 +9,7 @@ from inner_core import inner
 
 
 class MadeUpArm:
-    """A core of n joints. Its model is M(q) qdd + c(qd) + g(q) of random numbers, its frame one of random poses.
+    """A core of n joints. The model is M(q) qdd + c(qd) + g(q) of random numbers; poses are given.
 
     Args:
         n: joints.
@@ -30,16 +30,17 @@ class MadeUpArm:
         self.turns = draw.normal(size=(6, n, n)) * 0.3
         self.poses: dict[bytes, np.ndarray] = {}
         self.fails: str | None = None
+        self.spared = 0
         self._kept: list[Any] = []
         ffi = self.ffi
         self.settings = ffi.new("rd_settings *")
         self.task = ffi.new("rd_task *")
         self.settings.task, self.settings.machine = self.task, self.calls.rd_machine_arm()
-        self.settings.inverse_dynamics = self._kernel("dynamics", self._dynamics, n, 3)
-        self.task.pose = self._kernel("pose", self.pose, 16, 1)
-        self.task.jacobian = self._kernel("jacobian", self.jacobian, 6 * n, 1)
-        self.task.jacobian_rate = self._kernel("rate", self.jacobian_rate, 6, 2)
-        self.task.mass_matrix = self._kernel("mass", self.mass, n * n, 1)
+        self.settings.inverse_dynamics = self.kernel("dynamics", self.dynamics_of, n, 3)
+        self.task.pose = self.kernel("pose", self.pose, 16, 1)
+        self.task.jacobian = self.kernel("jacobian", self.jacobian, 6 * n, 1)
+        self.task.jacobian_rate = self.kernel("rate", self.jacobian_rate, 6, 2)
+        self.task.mass_matrix = self.kernel("mass", self.mass, n * n, 1)
         self.rotors = draw.uniform(0.1, 0.6, n) if driven else np.zeros(n)
         self.setting(
             rotor_inertia=self.rotors,
@@ -67,10 +68,14 @@ class MadeUpArm:
         self._kept.append(made)
         return made
 
-    def _kernel(self, name: str, of: Any, size: int, inputs: int) -> Any:
+    def kernel(self, name: str, of: Any, size: int, inputs: int) -> Any:
+        """A function that the core calls; where ``fails`` is its name, it fails after ``spared`` calls."""
+
         def call(given: Any, out: Any) -> int:
             if self.fails == name:
-                return 0
+                self.spared -= 1
+                if self.spared < 0:
+                    return 0
             arguments = [np.frombuffer(self.ffi.buffer(given[k], 8 * self.n)).copy() for k in range(inputs)]
             self.ffi.memmove(out, np.ascontiguousarray(of(*arguments), dtype=float), 8 * size)
             return 1
@@ -113,7 +118,8 @@ class MadeUpArm:
         """(n) bilinear and symmetric in both velocities."""
         return np.einsum("ijk,j,k->i", self.bends, a, b)
 
-    def _dynamics(self, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray) -> np.ndarray:
+    def dynamics_of(self, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray) -> np.ndarray:
+        """(n) of the links."""
         return self.mass(q) @ qdd + self.coriolis(qd, qd) + self.weight(q)
 
     def weight(self, q: np.ndarray) -> np.ndarray:
@@ -131,3 +137,49 @@ class MadeUpArm:
     def jacobian_rate(self, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
         """(6)."""
         return (self.turns @ qd) @ qd + 0.1 * q.sum()
+
+
+class Yielding(MadeUpArm):
+    """Three joints that yield, in a made-up state."""
+
+    def __init__(self, seed=0, mode="JOINT_IMPEDANCE", driven=True):
+        super().__init__(3, seed, driven)
+        self.settings.mode = getattr(self.calls, f"RD_{mode}")
+        draw = self.draw
+        self.k, self.d = draw.uniform(20.0, 50.0, 3), np.array([3.0, 2.0, 4.0])
+        self.setting(stiffness=self.k, damping=self.d, effort_rates=np.array([20.0, 30.0, 40.0]))
+        self.q, self.qd = draw.uniform(-0.5, 0.5, 3), draw.uniform(-0.8, 0.8, 3)
+        self.r, self.rd, self.rdd = (
+            self.q + np.array([0.3, -0.5, 0.2]),
+            draw.normal(size=3),
+            draw.normal(size=3),
+        )
+        self.z, self.soft = draw.normal(size=3), draw.uniform(0.6, 0.9, 3)
+        self.core.disturbance_time = 5.0
+        self.begin()
+
+    def begin(self):
+        """Put the state into the core."""
+        self.put(
+            state__position=self.q, state__velocity=self.qd, reference__position=self.r,
+            reference__velocity=self.rd, reference__acceleration=self.rdd, disturbance=self.z,
+            softness=self.soft,
+        )  # fmt: skip
+
+    def law(self, name="rd_joint_impedance", settings=None):
+        """Efforts of a law; None: it has none."""
+        made, ahead = self.ffi.new("double[]", self.n), self.ffi.new("rd_motion *")
+        settings = self.settings if settings is None else settings
+        found = getattr(self.calls, name)(self.core, settings, ahead, 0.0, made)
+        return np.array(list(made)) if found else None
+
+    def bare(self, q=None, qd=None):
+        """Efforts without springs."""
+        q, qd = self.q if q is None else q, self.qd if qd is None else qd
+        return self.whole_mass(q) @ (self.rdd + self.z) + self.coriolis(qd, self.rd) + self.weight(q)
+
+    def expected(self, d, q=None, qd=None):
+        """Efforts with springs, and dampers d."""
+        q, qd = self.q if q is None else q, self.qd if qd is None else qd
+        error = np.clip(self.r - q, -0.4, 0.4)
+        return self.bare(q, qd) + self.soft * (self.soft * self.k * error + d * (self.rd - qd))
