@@ -64,7 +64,7 @@ def test_after_a_law_without_feedback_the_present_effort_is_carried(before):
         assert not arm.keep()[0].any()
         for name in fields:
             setattr(arm.core, name, 0)
-    for rate, kept in ((0.019, True), (-0.019, True), (0.021, False), (-0.021, False)):
+    for rate, kept in ((0.019, True), (-0.019, True), (0.02, False), (0.021, False), (-0.021, False)):
         arm.put(state__velocity=np.array([0.0, rate, 0.0]))
         assert arm.keep()[0].any() == kept
 
@@ -265,3 +265,117 @@ def test_without_a_model_no_law_has_an_effort(mode):
     assert effort(arm.core, arm.settings, ahead, 0.0, made) == (mode == "PD"), "the inertia is known"
     arm.settings.machine.change_law(arm.core)
     assert effort(arm.core, arm.settings, ahead, 0.0, made) == 0
+
+
+@pytest.mark.parametrize("side", [1.0, -1.0])
+def test_an_arm_that_is_moved_by_hand_is_braked_in_both_directions(side):
+    arm = Yielding(17, "GRAVITY_COMPENSATION")
+    arm.setting(velocity_limits=np.array([3.0, 2.0, 1.0]), kv=np.array([15.0, 4.0, 20.0]))
+    arm.core.pace.recent = [0.004] * 3
+    arm.put(disturbance=7.0, led=9.0)
+    velocity = side * np.array([0.9, 0.7, 0.2])
+    arm.put(state__velocity=velocity)
+    over = side * np.array([0.15, 0.2, 0.0])
+    asked = -0.5 * velocity - np.array([15.0, 10.0, 20.0]) * over
+    made, ahead = arm.ffi.new("double[3]"), arm.ffi.new("rd_motion *")
+    assert arm.settings.machine.effort(arm.core, arm.settings, ahead, 0.0, made)
+    np.testing.assert_allclose(list(made), arm.whole_mass(arm.q) @ asked + arm.weight(arm.q))
+
+
+@pytest.mark.parametrize("side", [1.0, -1.0])
+def test_a_joint_exactly_at_its_limit_is_not_beyond_it(side):
+    arm = Yielding(18)
+    arm.setting(
+        position_limits=np.concatenate([np.where(side < 0.0, arm.q, -9.0), np.where(side > 0.0, arm.q, 9.0)])
+    )
+    for place, share in ((arm.q, 1.0), (arm.q + side * 1e-6, np.exp(-0.1))):
+        arm.put(state__position=place, reference__position=place, disturbance=side * 2.0)
+        arm.calls.rd_drop_driving_load(arm.core, 0.01, arm.settings.settled)
+        np.testing.assert_allclose(arm.get("disturbance"), side * 2.0 * share)
+    arm.put(disturbance=side * 2.0)
+    arm.calls.rd_drop_driving_load(arm.core, 0.05, arm.settings.settled)
+    np.testing.assert_allclose(arm.get("disturbance"), side * 2.0, err_msg="over a gap nothing is known")
+    arm.calls.rd_drop_driving_load(arm.core, 0.0, arm.settings.settled)
+    np.testing.assert_allclose(arm.get("disturbance"), side * 2.0)
+
+
+@pytest.mark.parametrize("own", [True, False])
+def test_friction_that_is_compensated_is_noted_by_the_settings_in_force_over_a_period_only(own):
+    arm = Yielding(19, "COMPUTED_TORQUE")
+    friction = np.zeros((3, 8))
+    friction[:, 1] = friction[:, 2] = 2.0
+    arm.setting(friction=friction.ravel(), kp=np.zeros(3), kv=np.zeros(3))
+    arm.rd = np.array([0.5, -0.4, 0.3])
+    arm.qd = arm.rd.copy()
+    arm.begin()
+    settings = arm.settings if own else arm.ffi.new("rd_settings *", arm.settings[0])
+    made = arm.ffi.new("double[3]")
+    for period in (0.0, 0.004):
+        arm.core.period = period
+        arm.put(rubbed=0.0, shown_friction=0.0)
+        ahead = arm.ffi.new(
+            "rd_motion *",
+            [arm.core.reference.position, arm.core.reference.velocity, arm.core.reference.acceleration],
+        )
+        for calls in (1, 2):
+            assert settings.machine.effort(arm.core, settings, ahead, 0.0, made)
+            noted = own and period > 0.0
+            np.testing.assert_allclose(arm.get("rubbed"), 2.0 * np.sign(arm.rd) if noted else 0.0)
+            np.testing.assert_allclose(arm.get("shown_friction"), 2.0 if noted and calls == 2 else 0.0)
+
+
+@pytest.mark.parametrize("side", [1.0, -1.0])
+def test_without_a_gain_an_estimate_stays_as_it_is_however_large(side):
+    arm = Yielding(20, "COMPUTED_TORQUE")
+    arm.rd[:] = arm.qd[:] = 0.0
+    arm.r = arm.q + side * 0.1
+    arm.z = side * np.array([60.0, 70.0, 80.0])
+    arm.setting(ki=np.array([0.0, 200.0, 0.0]))
+    arm.begin()
+    arm.put(undisturbed=0.0, softness=1.0)
+    arm.core.disturbance_time = 4.996
+    made = arm.ffi.new("double[3]")
+    ahead = arm.ffi.new(
+        "rd_motion *",
+        [arm.core.reference.position, arm.core.reference.velocity, arm.core.reference.acceleration],
+    )
+    assert arm.settings.machine.effort(arm.core, arm.settings, ahead, 0.0, made)
+    np.testing.assert_allclose(arm.get("disturbance"), side * np.array([60.0, 40.0, 80.0]))
+
+
+@pytest.mark.parametrize("side", [1.0, -1.0])
+def test_stiffened_joints_that_run_away_keep_their_pull_wherever_they_are(side):
+    for place in (0.7, -0.7):
+        for error, faster, kept in (
+            (0.01, -0.1, True),
+            (0.01, 0.1, False),
+            (0.01, 0.0, False),
+            (0.0, 0.1, False),
+        ):
+            arm = Yielding(21, "COMPUTED_TORQUE")
+            arm.put(
+                reference__position=place, state__position=place - side * error, softness=1.5,
+                reference__velocity=0.3, state__velocity=0.3 + side * faster,
+                disturbance=2.0, undisturbed=1.0,
+            )  # fmt: skip
+            arm.calls.rd_keep_pull(arm.core)
+            kp = min(2.25 * 80.0, max(80.0, 0.25 * 22.5**2))
+            np.testing.assert_allclose(arm.get("disturbance"), 2.0 + kept * side * kp * error)
+            np.testing.assert_allclose(arm.get("undisturbed"), 2.0 + side * kp * error if kept else 1.0)
+
+
+def test_a_load_is_restored_to_what_it_was_before_the_error_grew():
+    arm = Yielding(22)
+    arm.put(disturbance=(1.0, 2.0, 3.0), undisturbed=(-4.0, 5.0, 6.0))
+    arm.settings.machine.restore_load(arm.core)
+    assert arm.get("disturbance").tolist() == [-4.0, 5.0, 6.0]
+
+
+@pytest.mark.parametrize("side", [1.0, -1.0])
+def test_without_damping_the_pull_of_an_error_is_not_bounded_by_a_speed(side):
+    arm = Yielding(23, "COMPUTED_TORQUE")
+    arm.setting(kv=np.array([0.0, 2.0, 0.0]), velocity_limits=np.array([0.1, 0.1, 0.1]))
+    arm.put(reference__velocity=0.0, state__position=0.3, reference__position=0.3 + side * 0.2, strayed=-9.0)
+    arm.put(disturbance=0.5)
+    pulls = [arm.calls.rd_pull(arm.core, arm.settings, j, 1.0) for j in range(3)]
+    np.testing.assert_allclose(pulls, 0.5 + side * np.array([16.0, 0.2, 16.0]))

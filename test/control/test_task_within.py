@@ -17,6 +17,7 @@ PLAIN = {
     "regularization": [0.0, 0.0],
 }  # fmt: skip
 DYNAMIC, KINEMATIC, FREE = 0, 1, 2
+X, Y, Z = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
 
 
 def inverse(matrix, regularization, squares):
@@ -77,6 +78,10 @@ class Frame(MadeUpArm):
             self.whole_mass(self.q) @ (self.rdd + self.z) + self.coriolis(self.qd, rate) + self.weight(self.q)
         )
 
+    def bent(self):
+        """Acceleration of the reference's frame by its velocity, less that of the arm's frame."""
+        return self.jacobian_rate(self.r, self.rd) - self.jacobian_rate(self.q, self.qd)
+
     def expected(self, push=0.0, pushed_back=0.0):
         """The law, and what of it springs, dampers and a push are."""
         law, soft = self.law, self.soft.min()
@@ -90,13 +95,13 @@ class Frame(MadeUpArm):
         regular = law["regularization"]
         inertia = inverse(w, regular[0], False)
         if law["decoupled"]:
-            bend = turn @ (self.jacobian_rate(self.r, self.rd) - self.jacobian_rate(self.q, self.qd))
+            bend = turn @ self.bent()
             asked = pull + soft * np.where(d < 0, 2.0 * np.sqrt(k), d) * rate + bend
             force = inertia @ (asked + (following - jacobian) @ self.rdd)
         else:
             root = np.sqrt(np.where((d < 0) & (k > 0), k, 0.0))
             values, axes = np.linalg.eigh(root[:, None] * w * root)
-            kept = values > 1e-9 * values.max()
+            kept = values > 1e-12 * values.max()
             critical = (axes[:, kept] / np.sqrt(values[kept])) @ axes[:, kept].T
             force = pull + soft * (
                 np.maximum(d, 0.0) * rate + 2.0 * root * (critical @ (root * rate)) * (values.max() > 0.0)
@@ -128,6 +133,14 @@ LAWS = {
     "decoupled in the frame": {"decoupled": 1, "axes": 1, "projector": FREE, "posture_damping": -1.0},
     "decoupled, kinematic is dynamic": {"decoupled": 1, "projector": KINEMATIC},
     "decoupled and regularized": {"decoupled": 1, "regularization": [0.4, 0.7], "axes": 1},
+    "soft springs": {
+        "stiffness": [0.5, 0.02, 200.0, 0.3, 0.4, 30.0], "damping": [-1.0] * 6, "posture_damping": 0.0,
+    },
+    "only soft springs": {
+        "stiffness": [0.002, 0.001, 0.003, 0.0005, 0.0004, 0.0002],
+        "damping": [-1.0, 0.6, -1.0, 0.3, -1.0, -1.0],
+    },
+    "decoupled with slight damping": {"decoupled": 1, "damping": [0.5, 0.0, -1.0, 0.3, 0.7, 0.2]},
 }  # fmt: skip
 
 
@@ -144,18 +157,22 @@ def test_efforts_are_those_of_the_description(law, n):
 
 @pytest.mark.parametrize("weak", [(1,), (2, 4), (0, 3, 5), (0, 1, 2, 3), (0, 1, 2, 3, 4, 5)])
 @pytest.mark.parametrize("law", ["decoupled", "decoupled in the frame", "kinematic", "critical"])
-def test_directions_that_can_hardly_be_moved_are_limited(law, weak):
-    for share in (0.3, 1e-2, 1e-6, 0.0):
+@pytest.mark.parametrize("heavy", [1.0, 30.0])
+def test_directions_that_can_hardly_be_moved_are_limited(law, weak, heavy):
+    for share in (0.3, 1e-2, 0.0) if law == "critical" else (0.3, 1e-2, 1e-6, 0.0):
         frame = Frame(8, 3, **LAWS[law] | {"axes": 0})
         frame.rows[list(weak)] *= share
         frame.turns[list(weak)] *= share
+        frame.shape *= heavy
         dynamics, springs = frame.expected()
         found = frame.effort()
         tolerance = 1e-5 * np.abs(springs).max() if share != 1e-6 else 1e-3 * np.abs(springs).max()
         np.testing.assert_allclose(found, dynamics + springs, rtol=1e-6, atol=tolerance)
 
 
-@pytest.mark.parametrize("axis", [(1.0, 0.2, -0.3), (0.1, -1.0, 0.3), (-0.2, 0.3, 1.0), (0.6, -0.5, 0.7)])
+@pytest.mark.parametrize(
+    "axis", [(1.0, 0.2, -0.3), (0.1, -1.0, 0.3), (-0.2, 0.3, 1.0), (0.6, -0.5, 0.7), X, Y, Z]
+)
 @pytest.mark.parametrize("side", [1.0, -1.0])
 def test_the_spring_turns_about_the_shortest_way_and_fades_before_half_a_turn(axis, side):
     axis = side * np.array(axis) / np.linalg.norm(axis)
@@ -230,7 +247,7 @@ def test_joints_near_a_position_limit_are_pushed_back_with_critical_damping():
 
 
 def test_joints_beyond_a_position_limit_are_braked_by_their_own_inertia():
-    frame = Frame(6, 9)
+    frame = Frame(6, 9, limit_range=0.02, limit_effort=7.0)
     frame.qd[:] = 0.0
     beyond = np.array([0.01, 0.0, -0.02, 0.03, 0.0, 0.0])
     lowest, highest = frame.q - 3.0, frame.q + 3.0
@@ -239,7 +256,7 @@ def test_joints_beyond_a_position_limit_are_braked_by_their_own_inertia():
     frame.setting(position_limits=np.concatenate([lowest, highest]))
     frame.rd[:] = 0.0
     frame.begin()
-    pushed = -np.diag(frame.whole_mass(frame.q)) * 40.0 * 20.0 * beyond
+    pushed = -np.diag(frame.whole_mass(frame.q)) * 40.0 * 20.0 * beyond - 7.0 * np.sign(beyond)
     dynamics, springs = frame.expected(pushed_back=pushed)
     np.testing.assert_allclose(frame.effort(), dynamics + springs, rtol=1e-8)
 
@@ -301,6 +318,32 @@ def test_a_protective_stop_brakes_joints_above_a_fiftieth_of_their_velocity_limi
     frame.begin()
     over = np.sign(frame.qd) * np.maximum(np.abs(frame.qd) - 0.04, 0.0)
     frame.z = frame.z - 0.08 / 0.004 * over
+    dynamics, springs = frame.expected()
+    np.testing.assert_allclose(frame.effort(), dynamics + springs, rtol=1e-8)
+
+
+@pytest.mark.parametrize("least", [0.031, 0.029, 0.025, 0.01])
+def test_a_mobility_is_limited_from_three_hundredths_of_the_third_smallest_on(least):
+    """Of directions that are independent, whose mobilities are known."""
+    frame = Frame(6, 15, driven=False, decoupled=1, projector=FREE)
+    values = np.array([least, 0.2, 1.0, 40.0, 50.0, 60.0])
+    frame.mass = lambda q: np.eye(6)
+    frame.task.mass_matrix = frame.kernel("mass", frame.mass, 36, 1)
+    frame.turns[:] = 0.0
+    frame.rows = np.diag(np.sqrt(values) / LEVER)
+    frame.qd[:] = frame.rd[:] = 0.0
+    frame.task.posture_effort = 0.0
+    frame.begin()
+    pull = frame.soft.min() ** 2 * STIFF * np.clip(frame.error, -CLIP, CLIP) + frame.bent()
+    inverted = LEVER**2 / np.maximum(values, 0.03)
+    found = frame.effort() - frame.dynamics()
+    np.testing.assert_allclose(found, frame.rows.T @ (inverted * pull), rtol=1e-9)
+
+
+def test_stiffened_joints_make_no_spring_of_the_frame_stiffer():
+    frame = Frame(6, 16)
+    frame.put(softness=1.6)
+    frame.soft = np.ones(6)
     dynamics, springs = frame.expected()
     np.testing.assert_allclose(frame.effort(), dynamics + springs, rtol=1e-8)
 

@@ -94,6 +94,21 @@ def test_measured_states_are_filtered_unless_they_begin_anew(constants):
     np.testing.assert_allclose(springs, (arm.expected(arm.d, place, rate) - arm.bare(place, rate)))
 
 
+def test_without_a_filter_the_measured_state_is_used_to_the_last_bit():
+    arm = Yielding(16)
+    for constants, elapsed in (
+        ([0.0, 0.01, 0.0], 0.004),
+        ([0.01, 0.0, 0.0], 0.004),
+        ([0.01, 0.01, 0.0], 0.0),
+    ):
+        arm.settings.smoothing = constants
+        arm.put(smoothed__position=1e9, smoothed__velocity=-1e9)
+        arm.calls.rd_see_state(arm.core, elapsed, 0)
+        for k, (name, measured) in enumerate((("position", arm.q), ("velocity", arm.qd))):
+            found = np.array([getattr(arm.core.seen, name)[j] for j in range(3)])
+            assert (found == measured).all() == (constants[k] == 0.0 or elapsed == 0.0)
+
+
 @pytest.mark.parametrize("constant", [0.0, 0.01])
 def test_efforts_of_what_yields_change_as_fast_as_their_rates_and_filter_let_them(constant):
     arm = Yielding(6)
@@ -202,6 +217,58 @@ def test_braking_limits_each_joint_where_that_takes_more_energy(side):
         assert by_joint == pytest.approx(0.5), "it drives"
         own = np.clip(unlimited, -limits, limits)
         np.testing.assert_allclose(found, scaled + 0.5 * (own - scaled))
+
+
+@pytest.mark.parametrize("side", [1.0, -1.0])
+@pytest.mark.parametrize("slower", [1.0, 0.01])
+def test_a_slow_arm_is_limited_as_a_fast_one(side, slower):
+    """Powers far below 1 W decide, too; a joint at rest or driven keeps its share while others brake."""
+    bearing, limits = side * np.array([1.0, -2.0, 3.0]), np.array([10.0, 8.0, 6.0])
+    step = side * np.array([8.0, 13.0, 14.0])
+    scaled = bearing + 3.0 / 14.0 * step
+    alone = np.clip(bearing + step, -limits, limits)
+    for rates, which, blend in (
+        ([-2.0, 0.1, -0.3], [True, False, True], 0.4),
+        ([-2.0, 0.0, -0.3], [True, True, True], 0.4),
+        ([0.2, 0.1, 0.3], [True, True, True], 0.0),
+        ([-0.75, 0.0, 0.375], [True, True, True], 0.0),
+    ):
+        velocity = side * slower * np.array(rates)
+        power = step @ velocity
+        own = np.where(np.array(which) | (power >= 0.0), alone, scaled)
+        taken = (scaled - own) @ velocity
+        blend = 0.4 if power < 0.0 and taken > 0.0 else 0.0
+        for before in (0.0, 0.8):
+            found, by_joint, _ = limit(bearing, bearing + step, limits, velocity, by_joint=before)
+            now = before + np.clip((1.0 if blend else 0.0) - before, -0.4, 0.4)
+            assert by_joint == pytest.approx(now)
+            np.testing.assert_allclose(found, scaled + now * (own - scaled), atol=1e-12)
+
+
+def test_a_share_of_zero_is_one():
+    found, by_joint, _ = limit([10.0, -2.0, 3.0], [12.0, 4.0, 4.0], [10.0, 8.0, 6.0])
+    assert by_joint == 0.0 and found.tolist() == [10.0, -2.0, 3.0]
+
+
+def test_braking_that_takes_no_more_energy_by_joints_keeps_the_share():
+    """The joint that moves is the one that limits the share."""
+    for far, rate in ((64.0, -1.0), (-64.0, 1.0)):
+        bearing, unlimited = [np.sign(far), -2.0, 3.0], [np.sign(far) + far, 6.0, 4.0]
+        found, by_joint, _ = limit(bearing, unlimited, [10.0, 8.0, 6.0], [rate, 0.0, 0.0])
+        assert by_joint == 0.0
+        np.testing.assert_allclose(found, [10.0 * np.sign(far), -2.0 + 8.0 * 9.0 / 64.0, 3.0 + 9.0 / 64.0])
+
+
+def test_braking_with_three_tenths_of_a_step_keeps_the_share():
+    found, by_joint, _ = limit([1.0, -2.0, 3.0], [9.0, 1.0, 13.0], [10.0, 8.0, 6.0], [-2.0, 0.5, -0.3])
+    assert by_joint == 0.0
+    np.testing.assert_allclose(found, [3.4, -1.1, 6.0])
+
+
+def test_a_step_of_one_is_one_as_any_other():
+    found, by_joint, _ = limit([0.5, 2.0, 3.0], [1.5, 3.0, 2.0], [1.25, 8.0, 6.0])
+    assert by_joint == 0.0
+    np.testing.assert_allclose(found, [1.25, 2.75, 2.25])
 
 
 def test_without_a_model_each_joint_is_limited_by_itself():
