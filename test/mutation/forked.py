@@ -121,7 +121,6 @@ class Judge:
         recorder = Recorder(coverage)
         self._config.pluginmanager.register(recorder)
         self._run(coverage.library, names, first=False)
-        coverage.take()
         self._memory.keep(test, coverage.executable, recorder.found.values())
         return "done"
 
