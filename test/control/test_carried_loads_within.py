@@ -379,3 +379,25 @@ def test_without_damping_the_pull_of_an_error_is_not_bounded_by_a_speed(side):
     arm.put(disturbance=0.5)
     pulls = [arm.calls.rd_pull(arm.core, arm.settings, j, 1.0) for j in range(3)]
     np.testing.assert_allclose(pulls, 0.5 + side * np.array([16.0, 0.2, 16.0]))
+
+
+@pytest.mark.parametrize("side", [1.0, -1.0])
+def test_an_error_pulls_no_reference_that_is_too_fast_any_faster(side):
+    arm = Yielding(24, "COMPUTED_TORQUE")
+    arm.setting(velocity_limits=np.full(3, 0.4))
+    arm.put(reference__velocity=side * 0.9, reference__position=side * 0.2, state__position=0.0)
+    arm.put(strayed=-9.0, disturbance=0.0)
+    assert arm.calls.rd_pull(arm.core, arm.settings, 1, 1.0) == 0.0
+    arm.put(reference__position=-side * 0.02)
+    assert arm.calls.rd_pull(arm.core, arm.settings, 1, 1.0) == pytest.approx(-side * 1.6)
+
+
+def test_in_a_stop_a_joint_that_gets_no_faster_loses_a_load_slowly():
+    arm = Yielding(25)
+    arm.core.trip.latched = 1
+    arm.put(
+        state__velocity=0.5, reference__velocity=0.0, state__position=0.2, reference__position=0.0,
+        disturbance=2.0, led=0.5,
+    )  # fmt: skip
+    arm.calls.rd_drop_driving_load(arm.core, 0.004, arm.settings.settled)
+    np.testing.assert_allclose(arm.get("disturbance"), 2.0 * np.exp(-0.04))

@@ -122,6 +122,7 @@ class Frame(MadeUpArm):
 LAWS = {
     "given damping": {"projector": FREE},
     "critical": {"damping": [-1.0] * 6},
+    "one critical": {"damping": [-1.0, 30.0, 50.0, 3.0, 2.0, 1.0]},
     "some critical": {"damping": [-1.0, 30.0, -1.0, 2.0, -1.0, 0.0], "posture_damping": -1.0, "axes": 1},
     "some without springs": {
         "damping": [-1.0, -1.0, 20.0, -1.0, 1.0, -1.0], "stiffness": [0.0, 300.0, 200.0, 20.0, 0.0, 30.0],
@@ -320,6 +321,26 @@ def test_a_protective_stop_brakes_joints_above_a_fiftieth_of_their_velocity_limi
     frame.z = frame.z - 0.08 / 0.004 * over
     dynamics, springs = frame.expected()
     np.testing.assert_allclose(frame.effort(), dynamics + springs, rtol=1e-8)
+
+
+@pytest.mark.parametrize("law", ["decoupled", "decoupled in the frame", "critical", "kinematic"])
+def test_a_frame_that_moves_evenly_is_limited_in_no_direction(law):
+    for seed in range(3):
+        frame = Frame(6, 20 + seed, driven=False, **LAWS[law] | {"posture_effort": 1e3})
+        draw = np.random.default_rng(seed)
+        loads = 0.1 * draw.normal(size=(6, 6))
+        frame.mass = lambda q, loads=loads: np.eye(6) + loads @ loads.T
+        frame.task.mass_matrix = frame.kernel("mass", frame.mass, 36, 1)
+        frame.turns *= 0.01
+        frame.rows = (np.eye(6) + 0.1 * draw.normal(size=(6, 6))) / LEVER[:, None]
+        dynamics, springs = frame.expected()
+        np.testing.assert_allclose(frame.effort(), dynamics + springs, rtol=1e-8, atol=1e-8)
+
+
+def test_springs_that_are_hardly_any_are_damped_critically_too():
+    frame = Frame(6, 24, stiffness=np.full(6, 1e-8), damping=[-1.0] * 6, projector=FREE, posture_effort=0.0)
+    dynamics, springs = frame.expected()
+    np.testing.assert_allclose(frame.effort() - dynamics, springs, atol=1e-10)
 
 
 @pytest.mark.parametrize("least", [0.031, 0.029, 0.025, 0.01])
