@@ -401,3 +401,31 @@ def test_in_a_stop_a_joint_that_gets_no_faster_loses_a_load_slowly():
     )  # fmt: skip
     arm.calls.rd_drop_driving_load(arm.core, 0.004, arm.settings.settled)
     np.testing.assert_allclose(arm.get("disturbance"), 2.0 * np.exp(-0.04))
+
+
+@pytest.mark.parametrize(
+    "mode", ["COMPUTED_TORQUE", "FEEDFORWARD", "GRAVITY_COMPENSATION", "PD", "JOINT_IMPEDANCE"]
+)
+def test_no_law_writes_what_is_not_its_own(mode):
+    """After a gap presliding begins at the reference."""
+    arm = Yielding(26, mode)
+    arm.setting(damping=np.full(3, -1.0))
+    others = (
+        "unwrapped",
+        "last_position",
+        "sent",
+        "left",
+        "hold",
+        "supervision__place",
+        "undisturbed",
+        "strayed",
+    )
+    arm.put(**dict.fromkeys(others, 0.77))
+    arm.core.slid_time = 1.0
+    made, ahead = arm.ffi.new("double[3]"), arm.ffi.new("rd_motion *")
+    ahead.position, ahead.velocity = arm.core.reference.position, arm.core.reference.velocity
+    ahead.acceleration = arm.core.reference.acceleration
+    assert arm.settings.machine.effort(arm.core, arm.settings, ahead, 0.0, made)
+    for name in others[:-2]:
+        np.testing.assert_array_equal(arm.get(name), 0.77, err_msg=name)
+    np.testing.assert_array_equal(arm.get("slid_at"), arm.r)
