@@ -65,6 +65,7 @@ CONCERNING: dict[str, tuple[str, ...]] = {
     "control/spline.py": PATHS,
     "control/tridiagonal.py": PATHS,
     "control/core/follower.c": (
+        "test/control/test_follower_within.py",
         "test/controllers/test_follower_drill.py",
         "test/controllers/test_controller_package.py",
     ),
