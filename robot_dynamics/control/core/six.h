@@ -20,6 +20,8 @@ typedef rd_row rd_six[AXES] __attribute__((aligned(64)));
 static void multiply(const rd_six x, const rd_six y, rd_six out)
 {
     const rd_row a = y[0], b = y[1], c = y[2], d = y[3], e = y[4], f = y[5];
+    /* Unrolled, its rows no longer find room in the registers of a processor without wide vectors. */
+#pragma GCC unroll 1
     for (int i = 0; i < AXES; ++i) {
         out[i] = (x[i][0] * a + x[i][1] * b) + (x[i][2] * c + x[i][3] * d) + (x[i][4] * e + x[i][5] * f);
     }
