@@ -62,6 +62,12 @@ static int weakest(const rd_settings *s, int n)
     return worst;
 }
 
+void rd_use_settings(rd_core *core, const rd_settings *settings)
+{
+    core->settings = settings;
+    core->weakest = weakest(settings, core->n);
+}
+
 /* The joint whose efforts change most slowly for its gains, and the longest period at which they hold it [s]. */
 static int slowest(const rd_settings *s, int n, double *period)
 {
@@ -209,7 +215,8 @@ static int bin_of(double period)
 /* Period that such a share of the periods do not exceed; there are some. */
 static double quantile(const rd_pace *pace, double share)
 {
-    int left = (int)(share * (pace->totals[0] + pace->totals[1])), bin = -1;
+    int left = (int)(share * (pace->totals[0] + pace->totals[1]));
+    int bin = (pace->lowest[0] < pace->lowest[1] ? pace->lowest[0] : pace->lowest[1]) - 1;
     while (left >= 0 && bin + 1 < RD_PACE_BINS) {
         ++bin;
         left -= pace->counts[0][bin] + pace->counts[1][bin];
@@ -250,10 +257,12 @@ void rd_pace_take(rd_core *core, double elapsed)
         memset(pace->counts[pace->half], 0, sizeof pace->counts[0]);
         memset(pace->sums[pace->half], 0, sizeof pace->sums[0]);
         pace->totals[pace->half] = 0;
+        pace->lowest[pace->half] = RD_PACE_BINS;
     }
     memmove(pace->recent + 1, pace->recent, sizeof pace->recent - sizeof *pace->recent);
     pace->recent[0] = elapsed;
     const int bin = bin_of(elapsed);
+    pace->lowest[pace->half] = bin < pace->lowest[pace->half] ? bin : pace->lowest[pace->half];
     ++pace->counts[pace->half][bin];
     pace->sums[pace->half][bin] += elapsed;
     ++pace->totals[pace->half];
@@ -272,7 +281,7 @@ void rd_pace_take(rd_core *core, double elapsed)
  * several times as fast after each of them. */
 static double stands_now(const rd_core *core, const rd_settings *s)
 {
-    const int j = weakest(s, core->n);
+    const int j = core->weakest;
     double least = core->pace.recent[0];
     for (int i = 1; i < RD_PACE_RECENT; ++i) {
         least = fmin(least, core->pace.recent[i]);
@@ -336,7 +345,7 @@ static double excess_of(const rd_core *core, const rd_settings *s, int j, int ga
 static void stiffen_platform(rd_core *core, const rd_settings *s)
 {
     double place[6], rate[6], excess[6], most = -INFINITY;
-    const int weak = weakest(s, core->n);
+    const int weak = core->weakest;
     int worst = 0;
     core->settings->machine->joints_of(core, &core->reference, place, rate);
     for (int j = 0; j < core->n; ++j) {
@@ -421,7 +430,7 @@ void rd_soften(rd_core *core)
 {
     const rd_settings *s = core->settings;
     const double share = core->pace.share;
-    const int whole = share >= 1.0, j = whole ? 0 : weakest(s, core->n);
+    const int whole = share >= 1.0, j = core->weakest;
     const int plain = rd_follows_nothing(core) || rd_yields(core); /* only their braking is stiffened */
     const double least = latency_of(s->kp[j], s->kv[j]), latency = TWICE * (0.5 * core->period + delay_of(s));
     stiffen_stop(core, s);
@@ -454,7 +463,7 @@ int rd_watch_pace(rd_core *core)
         return 0;
     }
     if (pace->unseen == 0) {
-        const int j = weakest(s, core->n);
+        const int j = core->weakest;
         const double stands = latency_of(s->kp[j], s->kv[j]), delay = delay_of(s);
         const double usual = INERTIA_RATIO * (0.5 * pace->median + delay), rare = 0.5 * pace->rare + delay;
         const double latency = fmax(usual, rare), measured = usual < rare ? pace->rare : pace->median;

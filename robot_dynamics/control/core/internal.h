@@ -90,7 +90,7 @@ enum { RD_PACE_RECENT = 3, RD_PACE_BINS = 256 };
 
 /* Periods of the last second, in two halves, and what they leave of the gains; see gains.c. */
 typedef struct {
-    int counts[2][RD_PACE_BINS], totals[2];
+    int counts[2][RD_PACE_BINS], totals[2], lowest[2]; /* no bin below the lowest has any */
     double sums[2][RD_PACE_BINS];
     int half, unseen, seen;
     double began, last;           /* [s] */
@@ -185,6 +185,7 @@ struct rd_core {
     int discontinuity;
     double discontinuity_size, discontinuity_more; /* what it says, see snapshot.py */
     const rd_settings *settings, *replaced;
+    int weakest;                  /* joint whose gains in the settings stand the least latency; see gains.c */
     const rd_settings *former;    /* with the model before those of the last moment; NULL: none; see mailbox.c */
     double changed_at;            /* when that model went [s] */
     uint64_t refused[2];          /* first and last model that have been taken back */
@@ -214,7 +215,7 @@ struct rd_core {
     uint64_t considered;          /* number of the last plan that was looked at, and what became of it */
     int verdict;
     double late;                  /* by which a late plan missed its start [s] */
-    int knows_last, knows_effort, fades, knows_inertia;
+    int knows_last, knows_effort, fades, knows_inertia, knows_turns;
     int departs;                  /* the law is another one: 1: `departing` is the last effort, 2: the part beside the law */
     int is_beyond;                /* the measured state was in the last cycle, see watch of rd_machine */
     uint64_t beyond;              /* how often it has come to be */
@@ -261,7 +262,6 @@ struct rd_core {
     double *sent;                 /* (n) the last command of the law */
     double *left;                 /* (n) what left last, safe outputs too */
     double *unwrapped;            /* (n) measured positions, with whole turns since the first one */
-    int knows_turns;
     double *last_position, *last_velocity; /* (n) of the state that was checked last */
     _Atomic double push[6], pushed_until; /* see rd_core_push */
     double pushes[6], push_time;  /* smoothed [N, N m]; of the last state [s] */
@@ -274,7 +274,6 @@ struct rd_core {
     double *before, *scratch[4];  /* (n) scratch of the cycle, and of the law */
     double *zero;                 /* (n) */
     double *store;                /* what all of the above point into */
-
     _Atomic(const rd_settings *) offered_settings;
     _Atomic(const rd_plan *) offered_plan;
     _Atomic(struct rd_core *) predecessor;
@@ -290,8 +289,9 @@ static inline size_t rd_telemetry(const rd_machine *machine, int n)
     return (size_t)machine->telemetry + (size_t)machine->telemetry_of_joints * (size_t)n;
 }
 
-/* Take over settings that were handed over; the others do so by themselves. */
+/* Take over settings that were handed over; the others do so by themselves. Settings are in force from now on. */
 void rd_core_take_settings(rd_core *core);
+void rd_use_settings(rd_core *core, const rd_settings *settings);
 /* A rule has tripped: where the model has just changed, the one before is in force again; its number, 0: nothing changes. */
 uint64_t rd_take_back_model(rd_core *core);
 int rd_has_new_model(const rd_core *core); /* whether it has just changed */

@@ -150,7 +150,7 @@ rd_core *rd_core_new(int n, const rd_settings *settings)
         core->softness[j] = core->swung[j] = core->stiffened[j] = core->overcome[j] = 1.0;
         core->cut_at[j] = -INFINITY;
     }
-    core->settings = settings;
+    rd_use_settings(core, settings);
     core->time = core->last_time = core->supervision.stopped_at = core->supervision.leapt = core->supervision.moved = -INFINITY;
     core->slid_time = -INFINITY;
     if (!machine->find_place) {
@@ -233,7 +233,7 @@ uint64_t rd_take_back_model(rd_core *core)
     }
     core->refused[0] = former->model + 1;
     core->refused[1] = failed->model;
-    core->settings = former;
+    rd_use_settings(core, former);
     core->replaced = NULL;
     core->knows_inertia = core->has_sent = 0;
     if (former->machine->keep_load) {
@@ -292,7 +292,7 @@ void rd_core_take_settings(rd_core *core)
     if (offered->model != before->model) {
         remember_former(core, before);
     }
-    core->settings = offered;
+    rd_use_settings(core, offered);
     core->set_back = 0.0;
     core->has_sent = 0;
     if (offered->model != before->model && !core->replaced) {
