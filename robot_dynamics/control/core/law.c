@@ -32,17 +32,17 @@ static const double GROWTH = 0.1;          /* of the velocity limit, by which fr
 static double compensated(rd_core *core, const rd_settings *s, int j, double friction, double elapsed)
 {
     const double *inertia = s->rules ? s->rules->inertia : NULL, last = core->rubbed[j];
-    const double step = inertia && elapsed > 0.0 ? GROWTH * s->velocity_limits[j] * inertia[j] / elapsed : INFINITY;
     const double lead = copysign(1.0, last) * (core->state.velocity[j] - core->reference.velocity[j]);
-    double *shown = &core->shown_friction[j];
-    if (s == core->settings && elapsed > 0.0) {
+    const int counts = s == core->settings && elapsed > 0.0;
+    double *shown = &core->shown_friction[j], given = core->overcome[j] * friction;
+    if (counts) {
         *shown = lead > AHEAD * s->velocity_limits[j] ? 0.5 * *shown : fmax(*shown, fabs(last));
     }
-    const double most = fmax(*shown, (last * friction > 0.0 ? fabs(last) : 0.0) + step);
-    const double wanted = core->overcome[j] * friction, given = copysign(fmin(fabs(wanted), most), wanted);
-    if (s == core->settings && elapsed > 0.0) {
-        core->rubbed[j] = given;
+    if (!(fabs(given) <= *shown)) {
+        const double step = inertia && elapsed > 0.0 ? GROWTH * s->velocity_limits[j] * inertia[j] / elapsed : INFINITY;
+        given = copysign(fmin(fabs(given), fmax(*shown, (last * friction > 0.0 ? fabs(last) : 0.0) + step)), given);
     }
+    core->rubbed[j] = counts ? given : last;
     return given;
 }
 
@@ -98,8 +98,7 @@ static int inverse_dynamics(int n, const rd_settings *s, const double *q, const 
 
 static int arm_bearing(rd_core *core, const rd_settings *s, double *effort)
 {
-    return inverse_dynamics(core->n, s, core->state.position, core->state.velocity, core->disturbance,
-                            core->state.velocity, effort);
+    return inverse_dynamics(core->n, s, core->state.position, core->state.velocity, core->disturbance, core->state.velocity, effort);
 }
 
 static int arm_load(const rd_core *core, const rd_settings *s, double *effort)
@@ -173,11 +172,12 @@ static void estimate_load(rd_core *core, const rd_settings *s, double elapsed)
     rd_drop_driving_load(core, elapsed, s->settled);
     for (int j = 0; j < core->n; ++j) {
         const double error = core->reference.position[j] - core->state.position[j], size = fabs(error);
-        const double soft = core->softness[j], stiff = fmax(1.0, soft);
         const double v = core->state.velocity[j], behind = error * (core->reference.velocity[j] - v);
-        const int capped = fabs(pull_of(core, s, j, soft)) < CAPPED * rd_softened_kp(s, j, soft) * size;
+        const double soft = core->softness[j], stiff = fmax(1.0, soft);
         double *z = &core->disturbance[j];
-        if (size <= s->settled[j] / stiff) {
+        const int settled = size <= s->settled[j] / stiff;
+        const int capped = !settled && fabs(pull_of(core, s, j, soft)) < CAPPED * rd_softened_kp(s, j, soft) * size;
+        if (settled) {
             core->undisturbed[j] = *z;
         } else if (capped && 0.0 < elapsed && *z * v > 0.0 && fabs(v) > s->velocity_limits[j]) {
             *z *= exp(-elapsed / LOAD_FADE);

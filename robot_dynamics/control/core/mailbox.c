@@ -40,7 +40,7 @@ void rd_core_publish(rd_core *core)
     }
     shown->epoch = core->epoch;
     shown->current = core->current.plan ? core->current.plan->number : 0;
-    for (int i = 0; i < RD_MOST_WAITING; ++i) {
+    for (int i = 0; i < RD_MOST_WAITING && (i < core->waits || shown->waiting[i]); ++i) {
         shown->waiting[i] = i < core->waits ? core->waiting[i].plan->number : 0;
     }
     shown->finished = core->finished;
@@ -66,11 +66,8 @@ void rd_core_publish(rd_core *core)
     shown->verdict = core->verdict;
     double *values = (double *)(shown + 1);
     rd_copy(values, core->hold, core->n);
-    rd_copy(values + core->n, core->state.position, core->n);
-    rd_copy(values + 2 * core->n, core->state.velocity, core->n);
-    rd_copy(values + 3 * core->n, core->reference.position, core->n);
-    rd_copy(values + 4 * core->n, core->reference.velocity, core->n);
-    rd_copy(values + 5 * core->n, core->reference.acceleration, core->n);
+    rd_copy(values + core->n, core->state.position, 2 * core->n); /* its arrays lie one behind the other in the store */
+    rd_copy(values + 3 * core->n, core->reference.position, 3 * core->n);
     if (core->settings->machine->report) {
         core->settings->machine->report(core, values + 6 * core->n);
     }

@@ -156,7 +156,7 @@ static double friction_of(const rd_settings *s, const double *parameters, int j,
     const double *p = parameters + RD_FRICTION_PARAMETERS * j;
     const double unloaded = rd_friction(p, velocity, velocity, 0.0), plain = unloaded + rd_presliding(p, velocity, slid);
     const double slope = rd_friction(p, velocity, velocity, 1.0) - unloaded; /* per load, with the direction's sign */
-    const double load = fabs((effort - plain) / (1.0 + copysign(slope, (effort - plain) * slope)));
+    const double net = effort - plain, load = fabs(slope != 0.0 ? net / (1.0 + copysign(slope, net * slope)) : net);
     const double speed = fabs(velocity), still = 1.0 - fabs(rd_direction(velocity));
     *drift = s->friction_drift * rd_friction(p, speed, 1.0, load);
     *hidden = (still > 0.0 ? still * rd_friction(p, 0.0, 1.0, load) : 0.0) + p[RD_PRESLIDING] * (1.0 - fabs(slid));

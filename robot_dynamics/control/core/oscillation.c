@@ -37,12 +37,18 @@ static double noise_of(const rd_swing *swing)
     return swing->weight > 0.0 ? sqrt(swing->square / swing->weight) : 0.0;
 }
 
+/* Half a period of the loop itself [s]. */
+static double longest_half(double kp)
+{
+    return M_PI / (2.0 * sqrt(fmax(kp, 1e-9)));
+}
+
 /* Take the velocity error of this cycle, the acceleration that the feedback answers it with, and by how much the reference
  * has changed its velocity. */
 static void follow_swing(rd_swing *swing, double time, double speed, double pull, double change, double kp, double kv,
                          double floor)
 {
-    const double elapsed = time - swing->seen, longest = M_PI / (2.0 * sqrt(fmax(kp, 1e-9)));
+    const double elapsed = time - swing->seen;
     swing->work += swing->pull * 0.5 * (speed + swing->speed) * elapsed;
     swing->spent += kv * swing->speed * swing->speed * elapsed;
     swing->led += UNKNOWN_INERTIA * change;
@@ -52,6 +58,7 @@ static void follow_swing(rd_swing *swing, double time, double speed, double pull
     swing->pull = pull;
     const int sign = speed > SIGNED * floor ? 1 : speed < -SIGNED * floor ? -1 : swing->sign;
     if (sign != swing->sign) {
+        const double longest = longest_half(kp);
         const int lasts = swing->peak > floor && swing->peak >= LASTING * swing->last && time - swing->turned < longest;
         const double peak = swing->peak - swing->led - swing->step;
         const int fed = swing->work > -DAMPED * swing->spent, swells = fed && peak >= SWELLING * swing->last;
@@ -68,29 +75,40 @@ static void follow_swing(rd_swing *swing, double time, double speed, double pull
         swing->step = change;
         swing->turned = time;
         swing->sign = sign;
-    } else if (time - swing->turned > longest) {
+    } else if ((swing->count || swing->swells) && time - swing->turned > longest_half(kp)) {
         swing->count = swing->swells = 0;
     }
     swing->peak = fmax(swing->peak, fabs(speed));
     ++swing->states;
 }
 
+/* Share by which a new state counts for the noise; 0: its noise is not known yet. All joints have had the same states. */
+static double noise_share(const rd_swing *swing, double time)
+{
+    const int known = swing->states - TURNS; /* states whose noise is known: their mean at first */
+    return known > 0 ? fmin(1.0, fmax(1.0 / known, (time - swing->seen) / NOISE_TIME)) : 0.0;
+}
+
 /* Growth of a velocity error that has turned in so many states; 0: it has not. `pull` is the feedback's answer to it,
  * `change` what the reference has changed its velocity by, which the last one may owe to the reference. */
-static double find_turning(rd_swing *swing, double time, double speed, double pull, double change, double limit,
+static double find_turning(rd_swing *swing, double share, double speed, double pull, double change, double limit,
                            int known_to_swing)
 {
     double *was = swing->errors, least = INFINITY, most = 0.0, last = 0.0;
     const int needed = known_to_swing ? TURNS - 1 : TURNS;
     const double steep = known_to_swing ? STILL_GROWS : STEEP, alike = known_to_swing ? STILL_ALIKE : ALIKE;
-    const int known = swing->states - TURNS; /* states whose noise is known: their mean at first */
-    const double oldest = was[TURNS], share = known > 0 ? fmin(1.0, fmax(1.0 / known, (time - swing->seen) / NOISE_TIME)) : 0.0;
+    const double oldest = was[TURNS];
     int turns = swing->pull * speed > 0.0 && pull * speed < 0.0; /* as the feedback asked, and it asks for more */
-    memmove(was + 1, was, sizeof(double) * TURNS);
+    for (int i = TURNS; i > 0; --i) {
+        was[i] = was[i - 1];
+    }
     was[0] = speed;
     swing->noise += share * (oldest * oldest - swing->noise);
+    if (!turns) {
+        return 0.0;
+    }
     const double own = fmax(0.0, fabs(speed) - (1.0 + UNKNOWN_INERTIA) * change);
-    int fast = turns && own > FAST * limit && fabs(was[FAST_TURNS]) > 0.5 * FAST * limit;
+    int fast = own > FAST * limit && fabs(was[FAST_TURNS]) > 0.5 * FAST * limit;
     double grown = 0.0;
     for (int i = 0; i < FAST_TURNS; ++i) {
         fast = fast && was[i] * was[i + 1] < 0.0 && fabs(was[i]) >= fabs(was[i + 1]);
@@ -106,7 +124,7 @@ static double find_turning(rd_swing *swing, double time, double speed, double pu
             most = fmax(most, growth);
         }
     }
-    turns = turns && most <= alike * least && last <= alike * most && known > 0;
+    turns = turns && most <= alike * least && last <= alike * most && share > 0.0;
     turns = turns && own > fmax(SEEN * limit, BEYOND_NOISE * sqrt(swing->noise));
     return turns ? fmax(most, last) : grown;
 }
@@ -179,14 +197,15 @@ int rd_find_oscillation(rd_core *core, double share, double *measured, double *a
     rd_find_rates(core, rate);
     find_changes(core, s, change);
     const int known = core->trip.latched && core->trip.rule == RD_OSCILLATION; /* one joint has shown it */
+    const double noise = noise_share(&core->swings[0], core->time);
     for (int j = 0; j < core->n; ++j) {
         rd_swing *swing = &core->swings[j];
         const double soft = core->softness[j], kv = soft * s->kv[j], kp = rd_softened_kp(s, j, soft);
-        const double floor = velocity_floor(s, j, share);
+        const double limit = velocity_floor(s, j, 1.0), floor = share * limit;
         const double away = machine->stray ? error[j] : core->reference.position[j] - core->state.position[j];
         const double slower = rate[j];
         const double pull = kv * slower + kp * away;
-        swing->turning = find_turning(swing, core->time, -slower, pull, change[j], velocity_floor(s, j, 1.0), known);
+        swing->turning = find_turning(swing, noise, -slower, pull, change[j], limit, known);
         follow_swing(swing, core->time, -slower, pull, change[j], s->kp[j], kv, floor);
         const double speed = fmax(fabs(slower), fmax(swing->last, swing->peak));
         swing->swings = swing->turning > 0.0 || swing->count >= HALVES || is_swollen(swing, floor);

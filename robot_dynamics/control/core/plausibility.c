@@ -71,6 +71,9 @@ static void check_speed(rd_core *core, double elapsed, const double *position, c
     const double *bounds = core->settings->velocity_bounds;
     double largest = 1.0;
     for (int j = 0; j < core->n; ++j) {
+        if (!(fabs(velocity[j]) > bounds[j])) {
+            continue;
+        }
         const double share = fabs(velocity[j]) / bounds[j];
         if (share > largest && !rd_confirmed_speed(core, j, elapsed, position[j], velocity[j])) {
             largest = share;
@@ -159,12 +162,13 @@ double rd_effort_step(const rd_core *core)
     double largest = 0.0;
     int far = 0;
     for (int j = 0; j < core->n; ++j) {
-        const double step = fabs(core->effort[j] - core->sent[j]);
-        const double share = step / settings->limits[j];
-        largest = share > largest ? share : largest;
-        far |= step > settings->effort_steps[j];
+        far |= fabs(core->effort[j] - core->sent[j]) > settings->effort_steps[j];
     }
-    return far ? largest : 0.0;
+    for (int j = 0; far && j < core->n; ++j) {
+        const double share = fabs(core->effort[j] - core->sent[j]) / settings->limits[j];
+        largest = share > largest ? share : largest;
+    }
+    return largest;
 }
 
 void rd_bound_steps(int n, const double *last, const double *steps, const double *limits, int safe, double *effort)

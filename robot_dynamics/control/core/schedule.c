@@ -129,8 +129,10 @@ void rd_advance(rd_core *core, double time)
         core->current = core->waiting[begun++];
         core->stopping.kind = RD_NO_STOP;
     }
-    core->waits -= begun;
-    memmove(core->waiting, core->waiting + begun, sizeof(rd_cursor) * (size_t)core->waits);
+    if (begun) {
+        core->waits -= begun;
+        memmove(core->waiting, core->waiting + begun, sizeof(rd_cursor) * (size_t)core->waits);
+    }
     const rd_plan *plan = core->current.plan;
     if (plan && time >= plan->times[plan->knots - 1]) {
         rd_sample(&core->current, core->n, time, &core->ahead);

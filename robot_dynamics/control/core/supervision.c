@@ -160,7 +160,7 @@ static void find_shaken(rd_core *core)
     double *shaken = core->supervision.shaken;
     for (int j = 0; j < core->n; ++j) {
         const double now = fabs(core->reference.acceleration[j]), kv = settings->kv[j];
-        const double left = kv > 0.0 ? shaken[j] * (1.0 - core->period * settings->kp[j] / kv) : 0.0;
+        const double left = kv > 0.0 && shaken[j] > now ? shaken[j] * (1.0 - core->period * settings->kp[j] / kv) : 0.0;
         shaken[j] = left < now ? now : left;
     }
 }
