@@ -65,3 +65,30 @@ def test_a_protective_stop_on_the_way_is_one(clock, stop):
             assert stop < moment < stop + 3.0
             return
     pytest.fail("not noticed")
+
+
+def test_an_arm_that_friction_holds_at_first_has_not_begun_late(clock):
+    """Soft gains leave it 0.05 rad behind; the simulation runs seven times as fast as the wall clock."""
+    times = np.concatenate([[0.0], 1.2 + np.linspace(0.0, 4.0, 41)])
+    s = np.pi * (times[1:] - 1.2) / 4.0
+    rest, rate = np.zeros((2, 1)), np.pi / 4.0
+    swing = 0.04 - 0.5 * np.sin(s) ** 4
+    speed = -2.0 * rate * np.sin(s) ** 3 * np.cos(s)
+    change = -2.0 * rate**2 * (3.0 * np.sin(s) ** 2 * np.cos(s) ** 2 - np.sin(s) ** 4)
+    points = Points(
+        ("a", "b"),
+        times,
+        np.outer(np.append(0.0, swing), [1.0, 0.5]),
+        np.outer(np.append(0.0, speed), [1.0, 0.5]),
+        np.outer(np.append(0.0, change), [1.0, 0.5]),
+    )
+    stands = sending.StandsStill(points)
+    path, arm = stands._path, rest.ravel()
+    for moment in np.arange(0.0, 20.0, 0.005):
+        clock[0] = 100.0 + moment / 7.0
+        there = path.at(np.array([moment]))[0][0]
+        arm = np.clip(arm, there - 0.05, there + 0.05)
+        assert not stands.at(moment, arm), moment
+        if stands.over(moment):
+            return
+    pytest.fail("the motion does not end")

@@ -49,6 +49,8 @@ _MOVES, _STILL = 0.1, 0.005
 """Distance that a motion goes while an arm stands still, and that a still arm may go [rad or m]."""
 _SAMPLES = 1000
 """Samples of a motion that tell when it leaves its first point."""
+_DELAYS = 9
+"""Delays at which a motion is compared with an arm that stands still."""
 _COMPARED = QoSProfile(depth=200)
 """Deep enough that states and references of the same moments are there when this process was held up."""
 _AWAITED = 1000
@@ -301,7 +303,8 @@ class StandsStill:
 
     The motion is the path that controllers follow through the points: slow where it begins and ends at rest.
     The arm has to stand still by the wall clock too: a faster simulation goes far on before a trajectory is
-    planned and begins.
+    planned and begins. How late it begins is known only roughly, as dry friction may hold the arm.
+    So the motion has to go on for every delay up to the one after which the arm was seen to move.
     """
 
     def __init__(self, points: Points) -> None:
@@ -326,8 +329,10 @@ class StandsStill:
         self._stood = min(moment - self._since, wall - self._since_on_wall)
         if not self._stands:
             return False
-        times = np.linspace(self._since, moment, 20) - self._late
-        return bool(np.ptp(self._path.at(times)[0], axis=0).max() > _MOVES)
+        delays = np.linspace(0.0, self._late, _DELAYS)
+        times = np.linspace(self._since, moment, 20) - delays[:, np.newaxis]
+        places = self._path.at(times.ravel())[0].reshape(*times.shape, -1)
+        return bool(np.ptp(places, axis=1).max(axis=1).min() > _MOVES)
 
     def over(self, moment: float) -> bool:
         """Return whether the planned time is over and the arm rests: controllers may slow a motion down."""
