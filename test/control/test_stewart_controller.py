@@ -314,3 +314,14 @@ def test_trajectories_keep_the_acceleration_limit_of_every_reference(lift):
 def test_a_late_stamp_leaves_no_time_for_a_lift(lift):
     with pytest.raises(TrajectoryError, match=r"acceleration 12\.\d* m/s²"):
         lift(0.5, start=-0.5 + np.sqrt(5.7735 * 0.04 / 12.3))
+
+
+def test_a_new_controller_begins_with_the_descent_of_its_own_settings(platform):
+    """Of its platform's earlier controllers one is kept for each of some settings."""
+    fresh = stewart.load(resource("config/stewart_demo.yaml"))
+    ends = []
+    for settings in ({}, {"blind_speed": 0.02}, {"park_pose": (0.0, 0.0, 0.45, 0.0, 0.0, 0.1)}, {}):
+        times = [np.array(list(controller(one, **settings)._descent[1][0])) for one in (platform, fresh)]
+        assert np.array_equal(*times)
+        ends.append(times[0][-1])
+    assert ends[0] == ends[3] and len(set(ends)) == 3

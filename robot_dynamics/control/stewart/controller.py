@@ -101,14 +101,13 @@ class StewartController(PlatformCommands):
         self._payload: RigidBody | None = None
         self.check_parameters(parameters)
         self._compiled = compensated(platform).compile()
-        self._wrench, self._wrench_until = NO_WRENCH, -np.inf
+        self._wrench, self._wrench_until, self._beyond = NO_WRENCH, -np.inf, 0
         modes = OperatingModes(platform.machine, self.model_forces, parameters)
         self._brakes = modes.brake_fields
         self._descent: tuple[Any, Any] | None = None
-        self._beyond = 0
         super().__init__(modes, StreamIntake(platform.machine, parameters), 6)
         self._governing = Governing(self._plans, self._snapshot, platform.machine)
-        self._find_descent()
+        self._find_descent(first=True)
         self.offer_settings(model=False, law=False)
 
     def __repr__(self) -> str:
@@ -243,11 +242,12 @@ class StewartController(PlatformCommands):
             self.platform.machine, payload, parameters, self._snapshot.read().usual_period
         )
 
-    def _find_descent(self) -> None:
+    def _find_descent(self, first: bool = False) -> None:
         """Plan the open-loop descent, where the safe output needs it."""
         if self._parameters.safe_output != "settle" or self._parameters.sends_setpoints:
             return
-        self._descent = plan_value(self.modes.open_loop_descent().spline, 1, 0, 0)
+        settings = (self._parameters, self._zero.tobytes()) if first else None
+        self._descent = plan_value(self.modes.kept_descent(self.platform, settings).spline, 1, 0, 0)
 
     # Telemetry
 

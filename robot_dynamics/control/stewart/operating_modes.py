@@ -14,7 +14,8 @@ from __future__ import annotations
 
 import enum
 import math
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -31,6 +32,7 @@ from robot_dynamics.spatial import Array
 from robot_dynamics.stewart.kinematics import leg_geometry
 from robot_dynamics.stewart.machine import Machine
 from robot_dynamics.stewart.orientation import rotation_from_roll_pitch_yaw
+from robot_dynamics.stewart.platform import StewartPlatform
 
 FULL_ACCELERATION = 0.05
 """Time in which a stream without a declared jerk reaches the maximum acceleration [s]."""
@@ -57,6 +59,9 @@ DESCENT_STEPS = 600
 """Number of steps, as far as the least and the greatest one allow it."""
 DESCENT_PATIENCE = (3.0, 2.0)
 """A descent that takes longer than this multiple of its shortest time, and this addition [s], ends early."""
+KEPT_DESCENTS = 4
+"""Descents of new controllers that are kept of one platform."""
+_kept_descents: WeakKeyDictionary[StewartPlatform, dict[Hashable, PoseTrajectory]] = WeakKeyDictionary()
 
 
 class OperatingMode(enum.Enum):
@@ -357,6 +362,28 @@ class OperatingModes:
         return segments_along(
             [*references, GovernedReference(time, last.position, last.rotation, rest, rest)]
         )
+
+    def kept_descent(self, platform: StewartPlatform, settings: Hashable | None) -> PoseTrajectory:
+        """Open-loop descent; that of a new controller is kept for the next ones of the same platform.
+
+        A node makes a controller when it is configured and another one when it is activated. The search for
+        the descent takes most of the time of both.
+
+        Args:
+            platform: under control.
+            settings: all on which the descent of a new controller depends beside the platform and the park
+                pose; None where it has a payload, a wrench or a disturbance, too.
+        """
+        if settings is None:
+            return self.open_loop_descent()
+        park = self.park_pose  # each controller finds its own, whether the descent is known or not
+        key = (settings, park.position.tobytes(), park.rotation.tobytes())
+        kept = _kept_descents.setdefault(platform, {})
+        if key not in kept:
+            kept[key] = self.open_loop_descent()
+        for old in list(kept)[:-KEPT_DESCENTS]:
+            kept.pop(old, None)
+        return kept[key]
 
     def _pace(self, leg_speed: float) -> Pace:
         parameters = self._parameters
