@@ -20,6 +20,7 @@ import math
 import typing
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -103,8 +104,20 @@ def parameter(
 
 def describe(cls: type) -> tuple[Description, ...]:
     """Every field of ``cls`` that was made by :func:`parameter`, in order."""
+    described, choices = _described(cls)
+    if not choices:
+        return described
+    return tuple(
+        dataclasses.replace(one, choices=tuple(choices[one.name]())) if one.name in choices else one
+        for one in described
+    )
+
+
+@lru_cache(maxsize=256)
+def _described(cls: type) -> tuple[tuple[Description, ...], dict[str, Callable[[], Sequence[Any]]]]:
+    """Descriptions of a class, and the functions that return choices, by the names of their fields."""
     hints = typing.get_type_hints(cls)
-    described = []
+    described, functions = [], {}
     for field in dataclasses.fields(cls):
         if _KEY not in field.metadata:
             continue
@@ -116,9 +129,11 @@ def describe(cls: type) -> tuple[Description, ...]:
                 f"{cls.__name__}.{field.name}: a parameter is a bool, int, float or str, or a tuple"
             )
         known = dict(field.metadata[_KEY])
-        known["choices"] = tuple(known["choices"]() if callable(known["choices"]) else known["choices"])
+        if callable(known["choices"]):
+            functions[field.name] = known.pop("choices")
+        known["choices"] = tuple(known.get("choices", ()))
         described.append(Description(field.name, element, array, field.default, **known))
-    return tuple(described)
+    return tuple(described), functions
 
 
 def validate(instance: Any) -> None:
