@@ -15,7 +15,7 @@ from robot_dynamics.simulation.mujoco_parts import quiet
 from robot_dynamics.simulation.parameters import PlantParameters
 from robot_dynamics.simulation.plant import BRAKE, JointChecks, check_motion, checked_wrench, whole_steps
 from robot_dynamics.simulation.stewart_model import LEGS, StewartModel, compile_stewart
-from robot_dynamics.spatial import Array
+from robot_dynamics.spatial import Array, cross
 from robot_dynamics.stewart import StewartPlatform
 
 
@@ -254,7 +254,7 @@ class StewartPlant:
         platform = self._built.bodies[0]
         offset = data.xpos[platform] - data.xipos[platform]
         applied[platform, :3] = self._wrench[:3]
-        applied[platform, 3:] = self._wrench[3:] + np.cross(offset, self._wrench[:3])
+        applied[platform, 3:] = self._wrench[3:] + cross(offset, self._wrench[:3])
         if not self._spherical.any():
             return
         # cvel is (angular, linear) in the world's axes.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from importlib.metadata import files
 from pathlib import Path
 from typing import Any
@@ -31,6 +32,7 @@ READY = (0.0, -1.2, 1.6, -1.9, -1.57, 0.3)
 """A UR5 bent at shoulder and elbow [rad]."""
 
 
+@lru_cache
 def description(robot: str) -> Path:
     """Description of a robot by its short name, of the package example-robot-data or this repository."""
     places = {
