@@ -258,8 +258,12 @@ def test_plans_that_wait_are_shown_as_long_as_they_wait(made):
         assert list(made.snapshot()[0].waiting) == expected
 
 
-def test_publishing_writes_no_word_beside_the_picture(made):
-    core, ffi = made.core, made.ffi
+@pytest.mark.parametrize("reports", [True, False])
+def test_publishing_writes_no_word_beside_the_picture(made, reports):
+    if not reports:
+        made.machine.report = made.ffi.NULL
+        made.machine.telemetry = made.machine.telemetry_of_joints = 0
+    core, ffi = made.new(), made.ffi
     own = core.shown, core.published
     shown, published = (np.full(3 * core.words, 7, dtype=np.uint64) for _ in range(2))
     middle = slice(core.words, 2 * core.words)

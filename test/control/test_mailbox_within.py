@@ -198,6 +198,7 @@ def test_another_law_or_model_keeps_the_load(mailbox, fields, called):
 
 @pytest.mark.parametrize(("fields", "ends"), [
     ({"kp": [80.0, 80.0, 81.0]}, True), ({"kv": [14.0, 15.0, 15.0]}, True), ({"mode": 1}, True),
+    ({"kp": [80.0, 80.0, 80.0, 81.0]}, False),
     ({"kp": [81.0, 80.0, 80.0]}, True), ({"kp": [81.0] * 3, "kv": [16.0] * 3}, True), ({}, False),
 ])  # fmt: skip
 def test_other_gains_or_another_mode_end_what_stiffened_the_gains(mailbox, fields, ends):
@@ -223,6 +224,8 @@ def test_gains_that_come_with_the_same_law_end_nothing(mailbox):
 ])  # fmt: skip
 def test_another_law_departs_from_what_left_beside_it(mailbox, change, departs):
     core, given = mailbox.control().core, dict(change)
+    mailbox.put(difference=(0.1, 0.2, 0.3))
+    core.scratch[0][0] = 0.5  # beyond the efforts of the law
     mailbox.efforts = given.pop("efforts", mailbox.efforts)
     mailbox.settings.mode = given.pop("was", FOLLOWED)
     offered = {name: given.pop(name) for name in ("mode", "law") if name in given}
@@ -233,6 +236,7 @@ def test_another_law_departs_from_what_left_beside_it(mailbox, change, departs):
     left = np.array([9.0, -8.0, 6.0])
     expected = left - [4.0, -7.0, 2.5] if departs == 2 else left if departs == 1 else np.zeros(3)
     np.testing.assert_array_equal(mailbox.get("departing"), expected)
+    np.testing.assert_array_equal(mailbox.get("difference"), (0.1, 0.2, 0.3))
 
 
 @pytest.mark.parametrize(("kept", "fades", "departs", "replaced"), [
