@@ -110,6 +110,16 @@ def test_deactivation_leaves_no_effort_that_brakes():
     assert abs(np.array(left) - braking)[0] > 0.5
 
 
+def test_deactivation_in_a_fade_leaves_what_is_left_of_it():
+    made, _ = fast(safe_fade_time=0.5)
+    made.cycles(300, place=None)
+    assert made.core.blind.active and not made.core.stopping.kind and made.core.blind.rested > 0.0
+    last = made.cycle(place=None)
+    left = np.array(made.ffi.unpack(made.calls.rd_follower_deactivate(made.handle), 2))
+    np.testing.assert_array_equal(left, last)
+    assert 0.0 < abs(left[0]) < 0.9 * abs(weight(list(made.core.hold[0:2]))[0])
+
+
 def test_deactivation_before_the_first_state_leaves_nothing():
     made = Detailed()
     assert made.ffi.unpack(made.calls.rd_follower_deactivate(made.handle), 2) == [0.0, 0.0]

@@ -214,6 +214,7 @@ def test_without_an_effort_the_load_fades_from_the_first_such_state_on():
             pytest.approx(weight * (1.0 - 0.001 * k / 0.4), rel=1e-3),
         )
     assert made.kinds() == [made.calls.RD_NO_EFFORT] * 60 and not made.loop.safe
+    assert made.core.unseen == 0.0
     assert made.loop.answered == 3 and made.session.troubled == 1
     made.tick(100 * MS + 1)
     assert made.loop.safe and made.steady - made.loop.safe_began == 59 * MS

@@ -76,6 +76,13 @@ def test_after_a_loss_states_are_old_whose_age_has_grown_by_the_timeout(lag, old
     assert made.holds, "states without a stamp are not judged"
 
 
+def test_a_state_exactly_at_the_timeout_may_be_old():
+    made = Ending().begin()
+    made.state(after=100 * MS, stamp=made.steady - SECOND - 50 * MS)
+    assert made.kinds() == [made.calls.RD_STATES_LOST, made.calls.RD_OBSERVED]
+    assert made.phase == made.calls.RD_STALE and made.loop.old_since == made.steady
+
+
 def test_old_states_are_of_another_clock_after_a_second():
     made = Ending().begin()
     made.tick(200 * MS)
@@ -89,7 +96,8 @@ def test_old_states_are_of_another_clock_after_a_second():
 
 
 def test_the_least_age_of_states_grows_slowly():
-    made, least = Ending(lockstep=0).begin(), SECOND
+    made, least = Ending().begin(1), SECOND
+    assert made.loop.lag == SECOND
     for age in (SECOND + 50 * MS, SECOND + 9 * MS, SECOND - 4 * MS, SECOND + MS, SECOND - 3 * MS - 999):
         made.state(after=MS, stamp=made.steady + MS - age)
         least = min(age, least)
@@ -173,6 +181,104 @@ def test_states_are_observed_while_nothing_is_controlled():
     assert made.core.state.position[0] == 0.5
 
 
+@pytest.mark.parametrize(
+    ("timeout", "due"), [(0.5, 100.0), (0.1, 100.0), (0.0999, 99.900001), (0.02, 20.000001)]
+)
+def test_the_next_look_is_at_the_loss_but_after_a_tenth_of_a_second_at_the_latest(timeout, due):
+    made = Ending(state_timeout=timeout).begin()
+    assert made.tick() == pytest.approx(due, abs=1e-7)
+
+
+# Hangs
+
+
+def hung(made, began, rest=(0.25, 0.5)):
+    left, ends = made.ffi.new("double[]", [1.25]), made.ffi.new("double[]", rest)
+    made.calls.rd_loop_hung(made.loop, made.steady, began, 0.3, left, ends)
+
+
+@pytest.mark.parametrize("command", ["EFFORT", "VELOCITY", "POSITION"])
+def test_after_a_hang_drives_go_on_from_the_setpoints_of_the_watchdog(command):
+    made = Ending().begin()
+    made.settings.command = getattr(made.calls, f"RD_COMMAND_{command}")
+    made.core.setpoints.position[0], made.core.setpoints.velocity[0] = 0.75, 0.125
+    made.core.unseen = 9.0
+    made.steady += 300 * MS
+    hung(made, made.steady - 200 * MS)
+    drives = command != "EFFORT"
+    found = made.core.setpoints.position[0], made.core.setpoints.velocity[0]
+    assert found == ((0.25, 0.5) if drives else (0.75, 0.125))
+    assert made.core.left[0] == 1.25 and made.core.unseen == 0.0
+    assert (made.loop.safe_began, made.loop.safe_due) == (made.steady - 200 * MS, made.steady)
+    assert made.sends_safe and made.loop.safe_for_front == 0 and made.loop.shown_halting
+
+
+def test_a_hang_beside_a_safe_output_leaves_its_beginning():
+    made = Ending(front_timeout=0.5).begin()
+    made.loop.front_seen = made.loop.last_busy = made.steady - SECOND
+    made.tick()
+    began = made.loop.safe_began
+    assert made.loop.safe_for_front == 1
+    made.steady += 50 * MS
+    hung(made, made.steady)
+    assert (made.loop.safe_began, made.loop.safe_due, made.loop.safe_for_front) == (began, made.steady, 1)
+    found = made.records()[-1]
+    assert (found[0], found[3]) == (made.calls.RD_LOOP_HUNG, 0.3)
+
+
+def test_a_hang_without_a_core_is_nothing():
+    made = Ending().begin()
+    made.calls.rd_loop_offer(made.loop, made.ffi.NULL)
+    made.tick()
+    hung(made, made.steady)
+    assert not made.loop.safe
+
+
+# Stamps and records
+
+
+def test_states_keep_their_stamps():
+    made = Simulated(lockstep=1).run(3)
+    for stamp in (made.now + 3 * MS, made.now + 5 * MS):
+        made.state(after=2 * MS, stamp=stamp)
+        assert made.sent[-1][0] == stamp
+    made.says(7 * MS)
+    made.state(after=2 * MS, stamp=0)
+    assert made.sent[-1][0] == made.now, "one without a stamp has the clock's time"
+    made = Ending()
+    made.calls.rd_loop_offer(made.loop, made.session)
+    made.request("ACTIVATE")
+    made.state(stamp=0)
+    assert made.sent[-1][0] == 0, "there is no clock"
+
+
+def test_a_record_of_an_answer_has_the_discontinuity_of_its_state():
+    made, found = Ending().begin(), []
+
+    def note():
+        while made.calls.rd_session_read(made.session, made.record):
+            r = made.record
+            found.append((r.kind, r.discontinuity, r.discontinuity_size, r.discontinuity_more))
+
+    made.records = note
+    made.calls.rd_loop_state(
+        made.loop, made.steady - SECOND + MS, made.steady + MS, made.ffi.new("double[]", [1.9]),
+        made.ffi.new("double[]", [0.0]),
+    )  # fmt: skip
+    note()
+    core = made.core
+    assert core.discontinuity == made.calls.RD_JUMPED and core.discontinuity_size > 1.0
+    assert found == [(0, core.discontinuity, core.discontinuity_size, core.discontinuity_more)]
+    core.discontinuity_more = 0.5
+    made.loop.active = 0
+    made.calls.rd_loop_state(
+        made.loop, made.steady - SECOND + 2 * MS, made.steady + 2 * MS, made.ffi.new("double[]", [1.9]),
+        made.ffi.new("double[]", [0.0]),
+    )  # fmt: skip
+    note()
+    assert found[1:] == [(made.calls.RD_OBSERVED, 0, 0.0, 0.0)]
+
+
 # Simulated clocks
 
 
@@ -199,7 +305,7 @@ class Simulated(Ending):
 
 def test_states_are_lost_by_the_simulated_clock():
     made = Simulated().run(4)
-    made.tick(500 * MS)
+    assert made.tick(500 * MS) == pytest.approx(100.0)
     assert not made.loop.safe, "a pause"
     made.says(150 * MS)
     made.tick()
@@ -234,6 +340,7 @@ def test_states_that_run_away_from_a_clock_that_stands_are_a_fault(lockstep):
     *answered, (kind, phase, _, age), (last, *_) = made.records()
     assert (kind, phase) == (made.calls.RD_CLOCK_STANDS, made.calls.RD_STALE)
     assert age == pytest.approx(0.2) and last == made.calls.RD_OBSERVED and len(answered) == 198
+    assert made.loop.safe_for_front == 0
     made.state(after=MS, stamp=made.now + 400 * MS)
     assert made.kinds() == [made.calls.RD_OBSERVED], "it is reported once"
     made.says(401 * MS)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import ctypes
 import re
+import resource
 from functools import lru_cache
+from pathlib import Path
 
 import cffi
 import numpy as np
@@ -18,26 +20,26 @@ TIMEOUT, SMOOTHING, GUARD = 0.25, 0.02, 7.0
 
 
 @lru_cache
-def declared():
-    """The core's declarations with the structure of measured joints, as its source has it."""
-    ffi, calls = inner()
+def structure():
+    """Measured joints as their source has them."""
     text = (FOLDER / "measured.c").read_text(encoding="utf-8")
-    found = re.search(r"struct rd_measured \{.*?\n\};", text, re.DOTALL)[0]
+    found = re.search(r"struct rd_measured (\{.*?\n\});", text, re.DOTALL)[1]
     own = cffi.FFI()
-    own.include(ffi)
-    own.cdef(re.sub(r"_Atomic\(double\)", "double", found))
-    return own, calls
+    own.cdef("typedef struct " + found.replace("_Atomic(double)", "double") + " measured_joints;")
+    return own
 
 
 class Beside:
     """Two measured joints of a robot of four, and their motion."""
 
     def __init__(self, m=M, n=N, rest=REST, bounds=(LOWEST, HIGHEST, FASTEST)):
-        self.ffi, self.calls = declared()
+        self.ffi, self.calls = inner()
         self.m, self.n, self.kept = m, n, []
         given = [self.array(np.ravel(values)) for values in (rest, bounds)]
         made = self.calls.rd_measured_new(m, n, TIMEOUT, *given)
         self.measured = self.ffi.gc(made, self.calls.rd_measured_free)
+        address = int(self.ffi.cast("uintptr_t", made))
+        self.inside = structure().cast("measured_joints *", address)
 
     def array(self, values, behind=1e6):
         made = self.ffi.new("double[]", [*(float(value) for value in values), behind])
@@ -71,7 +73,7 @@ class Beside:
 
     @property
     def change(self):
-        return np.array(list(self.measured.change[0 : self.m]))
+        return np.array(list(self.inside.change[0 : self.m]))
 
 
 @pytest.fixture
@@ -252,7 +254,7 @@ class Missing(Beside):
         self.accelerate((0.25, -0.5), 9.0)
         self.advance(0.0)
         for j in range(M):
-            self.measured.change[j] = change[j]
+            self.inside.change[j] = change[j]
 
 
 @pytest.mark.parametrize("change", [(0.75, -0.5), (0.25, 0.5), (-0.25, 1.5), (1.25, -2.5)])
@@ -263,6 +265,7 @@ def test_what_the_measured_accelerations_take_beside_the_intended_ones_is_missed
     beyond = np.subtract(change, (0.25, -0.5))
     np.testing.assert_array_equal(made.given[0], [(0.4, -0.3), (0.0, 0.0), (0.0, 0.0)])
     np.testing.assert_array_equal(made.given[1], [(0.4, -0.3), (0.0, 0.0), beyond])
+    assert made.inside.missed[N] == 0.0
     np.testing.assert_allclose(made.report()[0], np.abs(made.effects @ beyond))
     np.testing.assert_array_equal(made.report()[0], 0.0)
 
@@ -307,7 +310,7 @@ def test_arrays_of_measured_joints_lie_apart_and_within_their_store(m, n):
     sizes |= {"change": m, "time": m, "zero": n, "with": n, "without": n}
 
     def begin(name):
-        return int(made.ffi.cast("uintptr_t", getattr(made.measured, name)))
+        return int(structure().cast("uintptr_t", getattr(made.inside, name)))
 
     room = ctypes.CDLL(None).malloc_usable_size
     room.argtypes, room.restype = [ctypes.c_void_p], ctypes.c_size_t
@@ -319,8 +322,23 @@ def test_arrays_of_measured_joints_lie_apart_and_within_their_store(m, n):
     assert begin("missed") == begin("acceleration") + 8 * m
     assert room(begin("acceleration")) >= 8 * (m + n)
     for name, expected in (("rest", rest), ("now", rest), ("bounds", bounds), ("time", [-np.inf] * m)):
-        np.testing.assert_array_equal(list(getattr(made.measured, name)[0 : len(expected)]), expected)
+        np.testing.assert_array_equal(list(getattr(made.inside, name)[0 : len(expected)]), expected)
     for name in ("given", "position", "velocity", "change", "zero", "with", "without"):
-        assert not any(getattr(made.measured, name)[0 : sizes[name]]), name
-    assert (made.measured.until, made.measured.age) == (-np.inf, np.inf)
+        assert not any(getattr(made.inside, name)[0 : sizes[name]]), name
+    assert (made.inside.until, made.inside.age) == (-np.inf, np.inf)
     made.calls.rd_measured_free(made.ffi.NULL)
+
+
+def test_measured_joints_without_memory_are_none():
+    ffi, calls = inner()
+    given = ffi.new("double[]", 3)
+    used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+    before = resource.getrlimit(resource.RLIMIT_AS)
+    resource.setrlimit(
+        resource.RLIMIT_AS, (used + (16 << 30), before[1])
+    )  # one array fits, the other one not
+    try:
+        made = calls.rd_measured_new(1, 2**30, TIMEOUT, given, given)
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, before)
+    assert made == ffi.NULL
