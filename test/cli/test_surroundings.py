@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 import pytest
 from patience import PATIENCE
+from shares import share_of
 
 from robot_dynamics.cli.main import main
 from robot_dynamics.resources import resource
@@ -189,7 +190,7 @@ def in_this_process(case, folder, capfd, monkeypatch):
     return code, capfd.readouterr().err
 
 
-@pytest.mark.parametrize("case", CASES, ids=str)
+@pytest.mark.parametrize("case", share_of({str(case): case for case in CASES}))
 def test_nothing_outside_brings_a_traceback(case, folder, capfd, monkeypatch):
     """Streams, encodings and places of temporary files are those of a process; all else is in the command."""
     if set(case.environment) <= {"CC"} and not re.search("[<>|]|without_temporary", case.command):
