@@ -309,3 +309,148 @@ def test_at_most_ten_plans_wait():
     taken = [stop.calls.rd_follow(stop.core, plan.plan) for plan in plans]
     assert taken == [1] * 10 + [0] * 2 and stop.core.waits == 10
     assert stop.core.before_plan.waits == 9
+
+
+def motion_of(stop):
+    """Six numbers, and the motion that points into them."""
+    made = stop.inner.ffi.new("double[6]", [0.77] * 6)
+    return made, stop.inner.ffi.new("rd_motion *", [made, made + 2, made + 4])
+
+
+def test_a_segment_contains_its_first_moment_from_any_guess():
+    """The knots of a made-up plan are jumps."""
+    stop = Stop()
+    plan = Plan(stop.inner, knots=9)
+    made, motion = motion_of(stop)
+    for k in range(1, 8):
+        for segment in range(8):
+            for time in (plan.times[k], np.nextafter(plan.times[k], 0.0)):
+                cursor = stop.inner.ffi.new("rd_cursor *", [plan.plan, segment])
+                stop.calls.rd_sample(cursor, 2, time, motion)
+                np.testing.assert_allclose(np.array(list(made)).reshape(3, 2), plan.at(time), rtol=1e-9)
+
+
+def test_after_its_end_a_plan_rests_exactly():
+    stop = Stop()
+    plan = Plan(stop.inner)
+    made, motion = motion_of(stop)
+    cursor = stop.inner.ffi.new("rd_cursor *", [plan.plan, 0])
+    for time in (plan.times[-1], plan.times[-1] + 0.5):
+        stop.calls.rd_sample(cursor, 2, time, motion)
+        np.testing.assert_allclose(list(made[0:2]), plan.at(time)[0])
+        assert list(made[2:6]) == [0.0] * 4
+
+
+def test_references_from_outside_are_ahead_after_their_time():
+    stop = Stop()
+    plan, ffi = Plan(stop.inner), stop.inner.ffi
+    stream = ffi.new("rd_stream *")
+    rows = [ffi.new("double[2]", [k, k + 0.5]) for k in range(6)]
+    stream.time, plan.plan.stream = 4.0, stream
+    for k, motion in enumerate((stream.now, stream.ahead)):
+        motion.position, motion.velocity, motion.acceleration = rows[3 * k : 3 * k + 3]
+    cursor = ffi.new("rd_cursor *", [plan.plan, 0])
+    for time, first in ((3.0, 0), (4.0, 0), (np.nextafter(4.0, 5.0), 3)):
+        made, motion = motion_of(stop)
+        stop.calls.rd_sample(cursor, 2, time, motion)
+        expected = [[k, k + 0.5] for k in range(first, first + 3)]
+        np.testing.assert_array_equal(np.array(list(made)).reshape(3, 2), expected)
+
+
+class Schedule(Stop):
+    """Plans that wait from 5, 7 and 9 s on, behind one in force from 4.5 s on; all last until 20 s."""
+
+    def __init__(self, current=True, waits=3):
+        super().__init__()
+        self.plans = [Plan(self.inner, knots=4, seed=k) for k in range(4)]
+        for k, (plan, start) in enumerate(zip(self.plans, (4.5, 5.0, 7.0, 9.0), strict=True)):
+            plan.times[:] = start, 10.0, 15.0, 20.0
+            plan.plan.number = k + 1
+        core = self.core
+        self.stop.kind = 0
+        core.current.plan = self.plans[0].plan if current else self.inner.ffi.NULL
+        core.waits = waits
+        for k in range(3):
+            core.waiting[k].plan = self.plans[1 + k].plan
+        for j in range(2):
+            core.hold[j] = PLACE[j]
+
+    def refer(self, time):
+        """(3, 2) reference at a time."""
+        made, motion = motion_of(self)
+        self.calls.rd_refer(self.core, time, motion)
+        return np.array(list(made)).reshape(3, 2)
+
+    def waiting(self):
+        """Numbers of the plans that wait."""
+        return [self.core.waiting[k].plan.number for k in range(self.core.waits)]
+
+
+def test_the_reference_is_that_of_the_plan_that_began_last():
+    schedule = Schedule()
+    for time, k in ((4.5, 0), (4.9, 0), (5.0, 1), (6.9, 1), (7.0, 2), (8.9, 2), (9.0, 3), (12.0, 3)):
+        np.testing.assert_allclose(schedule.refer(time), schedule.plans[k].at(time), err_msg=f"{time}")
+    rest = schedule.refer(4.4)
+    assert list(rest[0]) == list(PLACE) and not rest[1:].any()
+    alone = Schedule(current=False, waits=1)
+    np.testing.assert_allclose(alone.refer(5.0), alone.plans[1].at(5.0))
+    assert list(alone.refer(4.9)[0]) == list(PLACE)
+    alone.begin()
+    alone.stop.change = -2.0
+    np.testing.assert_allclose(alone.refer(4.1)[1], 0.8 * RATE)
+    none = Schedule(current=False, waits=0)
+    rest = none.refer(8.0)
+    assert list(rest[0]) == list(PLACE) and not rest[1:].any()
+
+
+def test_plans_come_into_force_at_their_starts_in_their_order():
+    schedule = Schedule(current=False)
+    core, calls = schedule.core, schedule.calls
+    calls.rd_advance(core, np.nextafter(5.0, 0.0))
+    assert not core.current.plan and schedule.waiting() == [2, 3, 4]
+    schedule.stop.kind = 1
+    calls.rd_advance(core, 5.0)
+    assert core.current.plan.number == 2 and schedule.waiting() == [3, 4] and schedule.stop.kind == 0
+    calls.rd_advance(core, 6.0)
+    assert core.current.plan.number == 2 and schedule.waiting() == [3, 4]
+    calls.rd_advance(core, 9.0)
+    assert core.current.plan.number == 4 and schedule.waiting() == []
+    last, core.finished = schedule.plans[3], 1
+    calls.rd_advance(core, np.nextafter(20.0, 0.0))
+    assert core.current.plan.number == 4 and core.finished == 1
+    calls.rd_advance(core, 20.0)
+    assert not core.current.plan and core.finished == 4
+    np.testing.assert_allclose(list(core.hold[0:2]), last.at(20.0)[0])
+    calls.rd_advance(core, 21.0)
+    assert core.finished == 4
+
+
+def test_only_the_first_plan_comes_into_force_while_the_others_wait():
+    schedule = Schedule(waits=1)
+    schedule.calls.rd_advance(schedule.core, 9.5)
+    assert schedule.core.current.plan.number == 2 and schedule.core.waits == 0, "what is behind does not wait"
+
+
+def test_a_plan_that_begins_with_another_takes_its_place():
+    schedule = Schedule()
+    other = Plan(schedule.inner)
+    other.times[0], other.plan.number = 7.0, 9
+    assert schedule.calls.rd_follow(schedule.core, other.plan) == 1
+    assert schedule.waiting() == [2, 9]
+    assert schedule.core.before_plan.current.plan.number == 1
+    schedule.core.waits = 0
+    assert schedule.calls.rd_follow(schedule.core, other.plan) == 1
+    assert schedule.waiting() == [9], "what waited once does not wait any more"
+
+
+def test_what_is_followed_is_dropped_for_the_present_place():
+    schedule = Schedule()
+    core, epoch = schedule.core, schedule.core.epoch
+    schedule.stop.kind = 2
+    core.blind.active = core.rejoining.active = 1
+    for j in range(2):
+        core.place[j] = (0.6, -0.7)[j]
+    schedule.calls.rd_stop(core)
+    assert list(core.hold[0:2]) == [0.6, -0.7] and core.epoch == epoch + 1
+    assert not core.current.plan and core.waits == 0 and schedule.stop.kind == 0
+    assert not core.blind.active and not core.rejoining.active

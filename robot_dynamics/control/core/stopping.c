@@ -63,11 +63,11 @@ static double slowest_by_deceleration(const rd_core *core, const rd_motion *path
         const double dd = dot_product(d, d, group), bd = square * dot_product(b, d, group), bb = square * square * dot_product(b, b, group);
         const double most = fmax(stop->deceleration[j] * stop->deceleration[j], bb);
         if (dd > STANDING * STANDING) {
-            least = fmax(least, (-bd - sqrt(fmax(bd * bd - dd * (bb - most), 0.0))) / dd);
+            least = fmax(least, (-bd - sqrt(bd * bd + dd * (most - bb))) / dd);
             *nominal = fmax(*nominal, -stop->deceleration[j] / sqrt(dd));
         }
     }
-    return fmin(least, 0.0);
+    return least;
 }
 
 /* The same of the effort limits. An effort that is beyond its share already must not come to be more. */
@@ -87,11 +87,10 @@ static double slowest_by_efforts(rd_core *core, const rd_motion *path)
     }
     for (int j = 0; j < core->n; ++j) {
         const double per_unit = slowing[j] - cruising[j], most = fmax(EFFORT_SHARE * settings->limits[j], fabs(cruising[j]));
-        if (per_unit != 0.0 && isfinite(most)) {
-            least = fmax(least, -(copysign(most, per_unit) - cruising[j]) / per_unit);
-        }
+        /* -INFINITY, or no number, of a joint that needs nothing or has no limit */
+        least = fmax(least, -(copysign(most, per_unit) - cruising[j]) / per_unit);
     }
-    return fmin(least, 0.0);
+    return least;
 }
 
 /* Rate of the pace at which every joint of an arm rests before its position limit on a straight line; 0 at least. */
@@ -101,11 +100,9 @@ static double slowest_by_positions(const rd_core *core, const rd_motion *path)
     const double *limits = core->settings->position_limits;
     double least = 0.0;
     for (int j = 0; j < core->n && limits && !stop->path.plan; ++j) {
-        const double rate = path->velocity[j], speed = fabs(rate) * stop->pace;
+        const double rate = path->velocity[j];
         const double room = rate > 0.0 ? limits[core->n + j] - path->position[j] : path->position[j] - limits[j];
-        if (fabs(rate) > STANDING && isfinite(room)) {
-            least = fmin(least, -speed * speed / (2.0 * fmax(ROOM_SHARE * room, LEAST_ROOM)) / fabs(rate));
-        }
+        least = fmin(least, -fabs(rate) * stop->pace * stop->pace / (2.0 * fmax(ROOM_SHARE * room, LEAST_ROOM)));
     }
     return least;
 }
