@@ -94,7 +94,7 @@ static int found(rd_core *core, const double lengths[6], double pose[7])
     rd_copy(pose, platform->pose, 7);
     const int result =
         stewart_forward_kinematics(&model->geometry, lengths, TOLERANCE, MOST_STEPS, pose, &residual, NULL);
-    if (result == STEWART_FOUND || (!platform->known && found_afar(model, lengths, pose))) {
+    if (platform->known ? result == STEWART_FOUND : found_afar(model, lengths, pose)) {
         return 1;
     }
     rd_note(core, RD_BEYOND + 6 * (result == STEWART_SINGULAR ? RD_SINGULAR : RD_NO_POSE), residual, TOLERANCE);
