@@ -1,0 +1,289 @@
+"""Oscillations from within: the numbers that the rule keeps of made-up velocity errors."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from made_up_arm import MadeUpArm
+
+LACKS = 0.25
+"""Share of the reference's change that a robot a fifth lighter lacks: 0.2 / 0.8."""
+KP, KV, LIMITS = np.array([100.0, 60.0, 150.0]), np.array([20.0, 13.0, 31.0]), np.array([2.0, 3.0, np.inf])
+SOFT = np.array([0.9, 1.0, 0.7])
+FIELDS = [
+    "turned",
+    "speed",
+    "pull",
+    "peak",
+    "last",
+    "work",
+    "spent",
+    "led",
+    "step",
+    "count",
+    "states",
+    "swells",
+]
+FIELDS += ["first", "grew", "square", "weight", "noise", "sign"]
+
+
+class Described:
+    """What the rule says of one joint's velocity errors."""
+
+    def __init__(self, kp, kv, limit, floor):
+        self.kp, self.kv, self.limit, self.floor = kp, kv, limit, floor
+        self.errors, self.halves, self.noise, self.known = [], [], 0.0, False
+        self.turned = self.seen = self.speed = self.pull = self.square = self.weight = 0.0
+        self.sign = self.count = self.swells = self.states = 0
+        self.grew = self.first = self.last = self.turning = 0.0
+        self.begin(0.0)
+
+    def begin(self, change):
+        self.peak = self.work = self.spent = 0.0
+        self.led, self.step = LACKS * change, change
+
+    def turns(self, time, speed, pull, change):
+        """Growth of an error that has turned in every state."""
+        share = 0.0
+        if self.states > 3:
+            share = min(1.0, max(1.0 / (self.states - 3), (time - self.seen) / 0.3))
+        self.errors.insert(0, speed)
+        e = [*self.errors, *[0.0] * 5][:5]
+        self.noise += share * (e[4] ** 2 - self.noise)
+        if not (self.pull * speed > 0.0 > pull * speed):
+            return 0.0
+        own = max(0.0, abs(speed) - (1.0 + LACKS) * change)
+        if e[3] == 0.0 or self.states < 3:
+            return 0.0
+        growths = [-e[i] / e[i + 1] for i in range(3)]
+        first = -math.copysign(own, speed) / e[1]
+        grown = 0.0
+        fast = own > 0.25 * self.limit and abs(e[2]) > 0.125 * self.limit
+        if fast and abs(e[0]) >= abs(e[1]) >= abs(e[2]) and e[0] * e[1] < 0.0 > e[1] * e[2]:
+            grown = max(growths[:2])
+        steep, alike = (1.1, 4.0) if self.known else (2.0, 2.0)
+        older = growths[1 : 2 if self.known else 3]
+        even = max(older) <= alike * min(older) and first <= alike * max(older)
+        size = own > max(1e-4 * self.limit, 8.0 * math.sqrt(self.noise))
+        found = min(first, *older) >= steep and even and size and share > 0.0
+        return max(first, *older) if found else grown
+
+    def take(self, time, speed, pull, change):
+        self.turning = self.turns(time, speed, pull, change)
+        elapsed, longest = time - self.seen, math.pi / (2.0 * math.sqrt(self.kp))
+        self.work += 0.5 * (speed + self.speed) * self.pull * elapsed
+        self.spent += self.kv * self.speed**2 * elapsed
+        self.led += LACKS * change
+        self.step = max(self.step, change)
+        self.seen, self.speed, self.pull = time, speed, pull
+        small = 0.1 * self.floor
+        sign = int(math.copysign(1, speed)) if abs(speed) > small else self.sign
+        since = time - self.turned
+        noise = math.sqrt(self.square / self.weight) if self.weight > 0.0 else 0.0
+        if sign != self.sign:
+            fed = self.work > -0.5 * self.spent
+            lasts = self.peak > self.floor and self.peak >= 0.9 * self.last and since < longest
+            swells = fed and since < longest and self.peak - self.led - self.step >= 1.3 * self.last
+            if not self.swells:
+                self.first = max(self.last, noise)
+            self.count = self.count + 1 if lasts and fed else 0
+            self.swells = self.swells + 1 if swells else 0
+            self.grew = self.peak / max(self.last, small)
+            share = min(1.0, since / 0.1)
+            self.square += share * (self.last**2 - self.square)
+            self.weight += share * (1.0 - self.weight)
+            self.last, self.turned, self.sign = self.peak, time, sign
+            self.begin(change)
+        elif since > longest:
+            self.count = self.swells = 0
+        self.peak = max(self.peak, abs(speed))
+        self.states += 1
+
+    def swollen(self):
+        """Half periods that swell, each by so much, make one sooner."""
+        halves, small = self.swells + 1, 0.1 * self.floor
+        if halves < 2 or self.last <= 0.0:
+            return False
+        noise = math.sqrt(self.square / self.weight) if self.weight > 0.0 else 0.0
+        own = self.peak - self.led - self.step
+        grows = own / max(self.last, small)
+        even = grows < 2.0 * self.grew and (halves > 2 or self.grew < 2.0 * grows)
+        together = own * 2.0**halves >= 100.0 * max(
+            self.first if self.swells else max(self.last, noise), small
+        )
+        loud = own > max(0.5 * self.floor, 6.0 * noise)
+        return bool(even and own >= 1.3 * self.last and together and loud and self.states > 10)
+
+    def swings(self):
+        return self.turning > 0.0 or self.count >= 6 or self.swollen()
+
+    def swelling(self):
+        if self.turning > 0.0:
+            return self.turning
+        return max(1.0, self.peak / self.last) if self.last > 0.0 else 1.0
+
+
+class Swings(MadeUpArm):
+    """Three joints whose references and states are given, with the description of each."""
+
+    def __init__(self, share=0.02, known=False, n=3):
+        super().__init__(n)
+        self.share, self.worst = share, -1
+        columns = [np.resize(values, n) for values in (KP, KV, LIMITS, SOFT)]
+        self.kp, self.kv, limits, self.soft = columns
+        self.setting(kp=self.kp, kv=self.kv, velocity_limits=limits)
+        self.limits = np.where(np.isfinite(limits), limits, 1.0)
+        self.put(softness=self.soft)
+        self.core.trip.latched, self.core.trip.rule = known, self.calls.RD_OSCILLATION
+        self.described = [
+            Described(self.kp[j], self.soft[j] * self.kv[j], self.limits[j], share * self.limits[j])
+            for j in range(n)
+        ]
+        for one in self.described:
+            one.known = known
+        self.reference, self.time = np.zeros(n), 5.0
+        self.measured, self.allowed = self.ffi.new("double *"), self.ffi.new("double *")
+
+    def pulls(self, slower, away):
+        return self.soft * self.kv * slower + self.soft**2 * self.kp * away
+
+    def state(self, speed, away, reference=None, elapsed=0.002):
+        """How much faster than the reference each joint is, and its position error."""
+        reference = self.reference if reference is None else np.asarray(reference)
+        self.time += elapsed
+        self.core.time = self.time
+        change = np.abs(reference - self.reference) if self.described[0].states else np.zeros(self.n)
+        self.reference = reference
+        self.put(
+            reference__velocity=reference, state__velocity=reference + speed, reference__position=1.0,
+            state__position=1.0 - np.asarray(away),
+        )  # fmt: skip
+        self.worst = self.calls.rd_find_oscillation(self.core, self.share, self.measured, self.allowed)
+        pulls = self.pulls(-np.asarray(speed), np.asarray(away))
+        for j, one in enumerate(self.described):
+            one.take(self.time, speed[j], pulls[j], change[j])
+        self.compare()
+
+    def compare(self):
+        for j, one in enumerate(self.described):
+            swing = self.core.swings[j]
+            found = [getattr(swing, name) for name in FIELDS]
+            found += [swing.turning, swing.swings, self.calls.rd_swelling(self.core, j)]
+            wanted = [getattr(one, name) for name in FIELDS] + [one.turning, one.swings(), one.swelling()]
+            if any(abs(a - b) > 1e-9 * abs(b) + 1e-12 for a, b in zip(found, wanted, strict=True)):
+                np.testing.assert_allclose(found, wanted, rtol=1e-9, atol=1e-12, err_msg=f"{j}, {FIELDS}")
+        loud = [max(abs(one.speed), one.last, one.peak) if one.swings() else -1.0 for one in self.described]
+        if max(loud) < 0.0:
+            assert self.worst == -1
+        else:
+            assert self.worst == loud.index(max(loud))
+            assert abs(self.measured[0] - max(loud)) < 1e-12
+            assert abs(self.allowed[0] - self.described[self.worst].floor) < 1e-12
+
+
+@pytest.mark.parametrize("known", [False, True])
+@pytest.mark.parametrize("seed", range(2))
+def test_errors_that_turn_in_every_state_grow_as_described(seed, known):
+    draw, arm = np.random.default_rng(seed), Swings(known=known)
+    speed, found = np.array([1e-4, -1e-4, 1e-4]), 0
+    for k in range(70):
+        growth = draw.uniform(1.0 if known else 1.85, 2.6 if k % 3 else 4.5, 3)
+        speed = -speed * growth
+        speed = np.where((np.abs(speed) > arm.limits) | (draw.uniform(size=3) < 0.04), 3e-4, speed)
+        away = draw.uniform(-0.2, 0.4, 3) * arm.kv / arm.kp * speed
+        moved = arm.reference + draw.uniform(0.0, 0.3, 3) * speed * (draw.uniform(size=3) < 0.3)
+        arm.state(speed, away, moved, draw.uniform(0.001, 0.004))
+        found += sum(one.turning > 0.0 for one in arm.described)
+    assert found > 5
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_half_periods_count_as_described(seed):
+    draw, arm = np.random.default_rng(10 + seed), Swings()
+    most, swollen = 0, 0
+    low, high = ((0.93, 1.12), (1.4, 2.4), (1.5, 1.8), (0.8, 2.0))[seed]
+    begin = 0.03 if seed == 0 else 0.001
+    size, left, side = begin * arm.limits, np.zeros(3), np.ones(3)
+    for k in range(120):
+        ends, begins = left <= 0, k % 40 > 36
+        side = np.where(ends, -side, side)
+        size = np.where(ends, size * draw.uniform(low, high, 3), size)
+        size = np.where(begins | (size > 0.3 * arm.limits), begin * arm.limits, size)
+        left = np.where(ends, 0 if begins else draw.integers(1, 5, 3), left - 1)
+        speed = side * size * draw.uniform(0.9, 1.0, 3)
+        away = draw.uniform(0.4, 1.1, 3) * arm.kv / arm.kp / arm.soft * speed
+        moved = arm.reference + 0.03 * size * draw.normal(size=3) * (k % 7 == 0)
+        arm.state(speed, away, moved, 0.11 if begins else draw.uniform(0.001, 0.006))
+        most = max(most, *[max(one.count, one.swells) for one in arm.described])
+        swollen += any(one.count < 6 and one.turning == 0.0 and one.swings() for one in arm.described)
+    assert most > 2 and (most >= 6 if seed == 0 else swollen)
+
+
+def legs_of(arm, levers):
+    """Make the arm's machine one whose legs stray otherwise than its references, as a platform's do."""
+    machine = arm.ffi.new("rd_machine *", arm.settings.machine[0])
+    strayed, rates = np.arange(1.0, arm.n + 1.0) * 1e-3, np.linspace(-0.02, 0.03, arm.n)
+
+    def stray(_core, joints, linear, angular):
+        arm.ffi.memmove(joints, strayed.tobytes(), 8 * arm.n)
+        linear[0] = angular[0] = 7.0
+
+    def stray_rate(_core, joints):
+        arm.ffi.memmove(joints, rates.tobytes(), 8 * arm.n)
+
+    kernels = [
+        arm.ffi.callback("void(const struct rd_core *, double *, double *, double *)", stray),
+        arm.ffi.callback("void(const struct rd_core *, double *)", stray_rate),
+    ]
+    machine.stray, machine.stray_rate = kernels
+    arm.settings.machine = machine
+    arm.setting(hold_deceleration=levers)
+    arm.kept = [kernels, machine]
+    return strayed, rates
+
+
+@pytest.mark.parametrize("turning", [0.8, 0.0])
+def test_legs_change_by_the_norms_of_the_pose_s_change_with_the_lever_of_its_decelerations(turning):
+    arm = Swings(n=6)
+    strayed, rates = legs_of(arm, (2.0, 2.5, 3.0, turning, 0.3, 0.4))
+    first, then = np.array([0.3, -0.2, 0.1, 0.5, 0.4, -0.6]), np.array([0.5, -0.7, 0.4, 0.1, 0.7, -0.1])
+    for place in (first, then):
+        arm.core.time += 0.002
+        arm.put(reference__velocity=place)
+        arm.calls.rd_find_oscillation(arm.core, 0.02, arm.measured, arm.allowed)
+        steps = [arm.core.swings[j].step for j in range(6)]
+        np.testing.assert_array_equal(steps if place is first else 0.0, 0.0)
+    moved, turned = np.linalg.norm((then - first)[:3]), np.linalg.norm((then - first)[3:])
+    np.testing.assert_allclose(steps, moved + (2.0 / 0.8 * turned if turning else 0.0))
+    for j in range(6):
+        swing = arm.core.swings[j]
+        assert (swing.speed, swing.reference) == (-rates[j], then[j])
+        assert swing.pull == pytest.approx(arm.pulls(rates, strayed)[j])
+
+
+def test_what_is_forgotten_of_an_oscillation_is_not_its_noise():
+    kept, gone = (
+        ("square", "weight", "noise", "states", "reference"),
+        ("speed", "pull", "peak", "last", "work"),
+    )
+    gone += ("spent", "led", "step", "sign", "count", "swings", "swells", "first", "grew", "turning")
+    for every in (0, 1):
+        arm = Swings()
+        for j in range(3):
+            for k, name in enumerate(("seen", "turned", *kept, *gone)):
+                setattr(arm.core.swings[j], name, 3 + k + j if name != "swings" else j == 1)
+            arm.core.swings[j].errors = [1.0, 2.0, 3.0, 4.0]
+        arm.core.time = 9.5
+        arm.calls.rd_forget_oscillation(arm.core, every)
+        for j in range(3):
+            swing = arm.core.swings[j]
+            forgotten = every or j == 1
+            assert [getattr(swing, name) for name in kept] == [5 + k + j for k in range(len(kept))]
+            assert list(swing.errors) == ([0.0] * 4 if forgotten else [1.0, 2.0, 3.0, 4.0])
+            if forgotten:
+                assert (swing.seen, swing.turned) == (9.5, 9.5)
+                assert not any(getattr(swing, name) for name in gone)
+            else:
+                assert (swing.seen, swing.speed, swing.turning) == (3 + j, 10 + j, 24 + j)
