@@ -152,7 +152,7 @@ def test_numbers_are_finite_but_for_infinities_and_nan(inner, values):
     for wrong in (np.inf, -np.inf, np.nan):
         for at in range(3):
             assert not finite(inner.ffi.new("double[]", [*values[:at], wrong, *values[at:]]), 3)
-    assert finite(inner.ffi.new("double[]", values), 2)
+    assert finite(inner.ffi.new("double[]", [*values, np.nan]), 2), "of these two"
 
 
 @pytest.mark.parametrize(
@@ -169,3 +169,14 @@ def test_a_law_looks_half_a_period_ahead(inner, given, looks, half):
     assert (ahead == inner.ffi.addressof(core, "ahead")) == (half > 0.0)
     if half > 0.0:
         assert list(ahead.position[0:2]) == [0.3, 1.3]
+
+
+def test_the_reference_ahead_is_that_of_a_plan_half_a_period_later(inner):
+    core, ffi = inner.core, inner.ffi
+    times, rows = ffi.new("double[2]", [3.0, 5.0]), ffi.new("double[12]", [0.3, 1.3, 0.8, -0.6])
+    plan = ffi.new("rd_plan *", {"knots": 2, "times": times, "coefficients": rows})
+    core.current.plan, core.waits = plan, 0
+    inner.settings.looks_ahead, inner.settings.control_period = 1, 0.5
+    ahead = inner.calls.rd_look_ahead(core, 4.0, ffi.new("double *"))
+    assert list(ahead.position[0:2]) == pytest.approx([0.3 + 0.625 * 0.8, 1.3 - 0.625 * 0.6])
+    assert list(ahead.velocity[0:2]) == pytest.approx([0.4, -0.3])

@@ -128,9 +128,8 @@ def test_a_model_without_efforts_answers_nothing_and_counts_as_one_fault(cycle):
     assert cycle.update() == 0
     core = cycle.core
     assert (core.supervision.faults, core.discontinuity, cycle.phase()) == (1, 0, "HOLDING")
-    states = cycle.rule("FOLLOWING_ERROR").states
-    cycle.put(reference__position=5.0)
-    assert cycle.update() == 0 and cycle.rule("FOLLOWING_ERROR").states == states, "nothing is supervised"
+    cycle.put(hold=5.0)
+    assert cycle.update() == 0 and cycle.rule("FOLLOWING_ERROR").states == 0, "nothing is supervised"
     assert core.supervision.faults == 2
 
 
@@ -168,13 +167,13 @@ def test_a_speed_that_cannot_be_is_a_fault(cycle):
 def test_an_effort_that_steps_too_far_begins_a_stop_that_leaves_in_steps(cycle):
     core, before = cycle.core, cycle.core.epoch
     core.fades, core.fade_began, core.fade_duration = 1, cycle.time, 9.0
-    cycle.put(difference=0.0)
+    cycle.put(difference=0.0, hold=PLACE + at(2, 0.01))
     cycle.load = WEIGHT + at(1, 6.6)
     assert cycle.update() == 1
     assert core.discontinuity == cycle.calls.RD_EFFORT_STEP and core.discontinuity_more == 0.0
     assert core.discontinuity_size == pytest.approx(6.6 / 30.0)
     assert core.supervision.faults == 1 and core.epoch == before + 1 and core.fades == 0
-    np.testing.assert_allclose(cycle.get("unlimited"), cycle.load)
+    np.testing.assert_allclose(cycle.get("unlimited"), cycle.load, err_msg="from where the robot is")
     np.testing.assert_allclose(cycle.get("left"), WEIGHT + at(1, 6.0), err_msg="as much as a step may be")
     cycle.load = WEIGHT + at(1, 9.0)
     assert cycle.update() == 1 and core.discontinuity == 0 and core.supervision.faults == 1
@@ -244,7 +243,7 @@ def test_after_a_break_the_robot_stops_where_it_is_and_what_was_remembered_is_fo
     assert core.is_beyond == 0 and not core.replaced and core.departs == 0
     assert core.fades == (how == "lost"), "what left last before a loss departs to the law"
     assert cycle.rule("FOLLOWING_ERROR").states == 0 and core.pace.recent[0] == 0.0
-    assert core.pace.began == cycle.time
+    assert core.pace.began == cycle.time and core.estimate.begun == (how == "lost")
     np.testing.assert_allclose(cycle.get("hold"), cycle.get("state__position"))
     assert core.discontinuity == {"backwards": cycle.calls.RD_BACKWARDS, "jump": cycle.calls.RD_JUMPED}.get(
         how, 0

@@ -273,9 +273,32 @@ def test_a_fade_in_a_stop_takes_a_twentieth_of_a_second(outputs):
 
 @pytest.mark.parametrize(("since", "duration", "share"), [
     (0.0, 0.2, 1.0), (0.05, 0.2, 0.75), (0.2, 0.2, 0.0), (0.3, 0.2, 0.0), (-0.1, 0.2, 1.5), (0.0, 0.0, 0.0),
+    (-0.1, 0.0, 0.0),
 ])  # fmt: skip
 def test_a_ramp_falls_evenly_from_one(outputs, since, duration, share):
     assert outputs.calls.rd_ramp_down(since, duration) == pytest.approx(share)
+
+
+def test_a_fade_is_of_these_joints_alone_and_nothing_where_there_is_none(outputs):
+    core, calls = outputs.core, outputs.calls
+    outputs.settings.model_change_time = 0.4
+    core.inertia[0] = core.fades = 0
+    before, law = outputs.given([5.0, -3.0, 77.0]), outputs.given([2.0, 1.0, 66.0])
+    calls.rd_begin_fading(core, 7.0, before, law)
+    core.inertia[0] = 9.0
+    effort = outputs.given([2.0, 1.0, 55.0])
+    calls.rd_add_fading(core, 7.1, effort)
+    calls.rd_end_fading_soon(core, 7.1)
+    assert before[2] == 77.0 and effort[2] == 55.0 and core.inertia[0] == 9.0
+    core.fades, core.fade_began, core.fade_duration = 0, 7.0, 9.0
+    calls.rd_end_fading_soon(core, 7.2)
+    assert (core.fade_began, core.fade_duration) == (7.0, 9.0)
+
+
+def test_brakes_that_hold_at_once_leave_nothing_from_then_on(outputs):
+    core, s = outputs.core, outputs.settings
+    s.brakes, s.brake_from, s.brake_fade = outputs.calls.RD_FALLING, 5.0, 0.0
+    assert [outputs.calls.rd_brake_share(core, time) for time in (4.999, 5.0)] == [1.0, 0.0]
 
 
 def test_efforts_fall_and_rise_beside_brakes(outputs):

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from arms import two_joint_chain
 from inner_core import Inner
+from test_cycle_within import Cycle
 
 from robot_dynamics.control.arm.controller import ArmController
 from robot_dynamics.control.arm.parameters import ArmParameters
@@ -296,3 +297,153 @@ def test_rules_that_leave_model_or_states_in_doubt(checked):
     others = {"NO_RULE", "FOLLOWING_ERROR", "POSE_ERROR", "OSCILLATION", "CONTACT", "DISPUTE"}
     for name in doubts | others:
         assert bool(calls.rd_rule_doubts(getattr(calls, f"RD_{name}"))) == (name in doubts)
+
+
+# At the bounds, and of these joints alone: arrays of the settings have a value more
+
+
+@pytest.fixture
+def three():
+    """Three joints that had their last state at 4 s."""
+    made = Cycle()
+    made.core.time = made.core.last_time = made.time = 4.0
+    made.core.knows_last = 1
+    made.put(last_position=0.5, last_velocity=0.0)
+    return made
+
+
+def check(made, place=0.5, rate=0.0, time=4.0):
+    """What a state of three joints is, beside a value behind them that none could have."""
+    given = [
+        made._array([*np.broadcast_to(values, 3), 77.0]) for values in (place, np.asarray(rate, dtype=float))
+    ]
+    made.calls.rd_check_state(made.core, time, *given, 1)
+    core = made.core
+    return core.discontinuity, core.discontinuity_size, core.discontinuity_more
+
+
+def test_times_and_places_at_their_bounds_are_possible(three):
+    calls = three.calls
+    assert check(three) == (0, 0.0, 0.0), "the same time again"
+    assert check(three, time=4.5)[0] == 0, "a gap of half a second"
+    assert check(three, time=4.25) == (calls.RD_BACKWARDS, 0.25, 0.0)
+    assert check(three, time=5.0) == (calls.RD_AHEAD, 0.75, 0.0)
+    three.settings.state_jump = 0.25
+    three.put(last_position=0.5)
+    assert check(three, (0.75, 0.5, 0.25), time=5.0)[0] == 0, "a way of a jump"
+    three.put(last_position=0.5)
+    assert check(three, (0.5, 0.5, 0.2499), time=5.0)[:2] == (calls.RD_JUMPED, pytest.approx(0.2501))
+
+
+def test_a_leap_is_more_than_half_of_the_following_error_and_ends_at_rest(three):
+    core = three.core
+    three.rules.following = three._array([0.25] * 4)
+    for place, rate, leapt in (
+        (0.625, 0.0, False),
+        (0.626, 0.0, True),
+        (0.626, 0.05, False),
+        (0.626, 0.0499, True),
+    ):
+        core.supervision.leapt = 0.0
+        three.put(last_position=0.5)
+        check(three, (0.5, place, 0.5), (0.0, rate, 0.0))
+        assert (core.supervision.leapt == 4.0) == leapt
+    three.settings.rules = three.ffi.NULL
+    core.supervision.leapt = 0.0
+    check(three, (0.5, 0.69, 0.5))
+    assert core.supervision.leapt == 0.0
+
+
+def test_of_equal_shares_the_first_speed_is_told_and_one_that_is_confirmed_is_none(three):
+    three.setting(velocity_bounds=[40.0, 20.0, 10.0, 1e-9])
+    three.rules.speed = three._array([9.0, 9.0, 9.0, 1e-9])
+    assert check(three, rate=(20.0, 30.0, 15.0)) == (three.calls.RD_TOO_FAST, 30.0, 20.0)
+    three.put(last_position=0.5, last_velocity=(0.0, 28.0, 0.0))
+    assert check(three, (0.5, 0.5 + 0.14, 0.5), (0.0, 30.0, 0.0), 4.005)[0] == 0
+    assert check(three, rate=(40.0, -20.0, 10.0), time=4.006)[0] == 0, "as fast as they may be"
+
+
+def test_believed_and_doubted_speeds_are_those_of_these_joints(three):
+    core = three.core
+    core.blind.position[0] = 66.0
+    check(three, rate=(0.3, -0.2, 0.1))
+    assert core.blind.position[0] == 66.0
+    three.put(state__velocity=(0.05, -0.05, 0.05), believed=0.0)
+    core.ahead.position[0] = 77.0
+    assert not three.calls.rd_speed_is_doubted(core), "as far as it may be"
+
+
+def test_positions_of_continuous_joints_go_on_over_whole_turns(three):
+    core, turn = three.core, 2.0 * np.pi
+
+    def unwrap(*position):
+        core.last_position[0] = 66.0
+        given = three._array([*position, 77.0])
+        found = three.calls.rd_unwrap(core, given)
+        assert core.last_position[0] == 66.0
+        return found == given, [found[j] for j in range(3)]
+
+    assert unwrap(3.0, -3.0, 3.0)[0], "no joint is continuous"
+    three.setting(turn=[turn, turn, 0.0, turn])
+    core.knows_turns = 0
+    assert unwrap(9.0, -3.0, 3.0)[1] == [9.0, -3.0, 3.0]
+    place = [3.1, -3.1, 3.1]
+    for k in range(40):
+        place = [place[0] + 0.5, place[1] - 0.5, 3.1]
+        wrapped = [(each + np.pi) % turn - np.pi for each in place]
+        found = unwrap(*wrapped[:2], 3.1)[1]
+        np.testing.assert_allclose(found[:2], np.add(place[:2], (turn, 0.0)))
+        if k == 20:
+            assert unwrap(np.nan, 0.0, 0.0)[0], "what is no number is none of it"
+
+
+def test_steps_just_as_large_as_they_may_be_are_none(three):
+    core, calls = three.core, three.calls
+    three.setting(effort_steps=[8.0, 6.0, 4.0, 1e-9])
+    last, asked = np.array([7.0, -5.0, 3.0]), np.array([15.0, -11.0, 7.0])
+    three.put(sent=last, effort=asked)
+    assert calls.rd_effort_step(core) == 0.0
+    three.put(effort=np.add(asked, (0.0, -0.25, 0.0)))
+    assert calls.rd_effort_step(core) == pytest.approx(6.25 / 30.0)
+    given = three._array([*asked, 55.0])
+    arrays = [three._array([*values, 1e-9]) for values in (last, (8.0, 6.0, 4.0), (40.0, 30.0, 20.0))]
+    calls.rd_bound_steps(3, *arrays, 0, given)
+    assert list(given) == [*asked, 55.0]
+
+
+def test_a_safe_step_ends_at_zero_from_however_near_it_comes(three):
+    def bounded(last, asked):
+        given = three._array([asked])
+        arrays = [three._array([value]) for value in (last, 2.0, 40.0)]
+        three.calls.rd_bound_steps(1, *arrays, 1, given)
+        return given[0]
+
+    for side in (1.0, -1.0):
+        assert bounded(side * 2.5, 0.0) == 0.0
+        assert bounded(side * 2.5, -side * 9.0) == 0.0
+        assert side * bounded(-side * 1.5, side * 9.0) == pytest.approx(0.5)
+        assert side * bounded(-side * 2.5, side * 9.0) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("case", "expected"),
+    [
+        ("stopping", (15.0, -9.5, 4.5)),
+        ("safe", (15.0, -11.0, 7.0)),
+        ("first", (23.0, -14.0, 6.0)),
+        ("just", (15.0, -8.0, 5.0)),
+    ],
+)
+def test_a_stop_leaves_in_steps_of_its_own(three, case, expected):
+    core, steps = three.core, np.array([8.0, 6.0, 4.0])
+    last = np.array([7.0, -5.0, 3.0])
+    further = {"just": (8.0, -3.0, 2.0), "safe": (16.0, -9.0, 6.0)}.get(case, (16.0, -9.0, 3.0))
+    asked = np.add(last, further)
+    three.setting(effort_steps=[*steps, 1e-9], limits=[40.0, 30.0, 20.0, 1e-9])
+    core.stopping.kind, core.has_left = three.calls.RD_STOP_HOLD, case != "first"
+    three.put(left=last if core.has_left else 0.0, effort=asked, unlimited=asked)
+    three.calls.rd_leave(core, int(case == "safe"))
+    if case == "just":
+        assert three.get("effort").tolist() == list(expected)
+    np.testing.assert_allclose(three.get("effort"), expected)
+    assert core.unlimited[0] == asked[0]
