@@ -110,6 +110,16 @@ def test_deactivation_leaves_no_effort_that_brakes():
     assert abs(np.array(left) - braking)[0] > 0.5
 
 
+def test_deactivation_leaves_drives_where_their_setpoints_are():
+    made, place = fast()
+    made.settings.command = made.calls.RD_COMMAND_VELOCITY
+    made.cycles(2, at(place, (0.4, 0.0)), place=place, velocity=(0.4, 0.0))
+    before, moving = made.reference()
+    made.calls.rd_follower_deactivate(made.handle)
+    assert moving[0] > 0.1
+    np.testing.assert_allclose(made.reference()[0], before, atol=0.001)
+
+
 def test_deactivation_in_a_fade_leaves_what_is_left_of_it():
     made, _ = fast(safe_fade_time=0.5)
     made.cycles(300, place=None)

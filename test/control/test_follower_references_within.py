@@ -197,6 +197,19 @@ def test_a_joint_without_a_reference_may_move_as_slowly_as_one_that_is_joined(jo
         assert made.own()[1][joint] == made.own()[2][joint] == 0.0
 
 
+def test_a_joint_that_loses_its_reference_in_motion_ends_what_is_followed_without_a_fault():
+    made = Detailed(max_acceleration=(20.0, 2.0))
+    made.cycles(3)
+    for k in range(100):
+        speed = 0.002 * k
+        place = np.add(PLACE, [0.0, 1e-6 * k**2])
+        made.cycle(at(place, (0.0, speed), (0.0, 2.0)), place=place, velocity=(0.0, speed))
+    assert made.follows
+    made.cycle(at([PLACE[0], NAN], [0.0, NAN], [0.0, NAN]), place=place, velocity=(0.0, speed))
+    assert made.core.phase == made.calls.RD_STOPPING and np.isfinite(made.cycle(place=place)).all()
+    assert made.core.phase in (made.calls.RD_STOPPING, made.calls.RD_HOLDING)
+
+
 def test_before_the_arm_is_controlled_a_joint_without_a_reference_is_where_it_is_measured():
     made = Detailed()
     made.leads = 1

@@ -80,10 +80,13 @@ class Blind(MadeUpArm):
         return self.calls.rd_begin_blind(core, age)
 
     def effort(self, since):
+        """Of rd_blind_effort; None: it has none."""
+        self.put(disturbance=(0.1, 0.2, 0.3))
         made = self.ffi.new("double[]", [0.0] * N + [GUARD])
         self.count = 0
         known = self.calls.rd_blind_effort(self.core, since, made)
         assert made[N] == GUARD
+        np.testing.assert_array_equal(self.get("disturbance"), (0.1, 0.2, 0.3))
         return np.array(list(made[0:N])) if known == 1 else None
 
     def blind(self):
@@ -215,6 +218,7 @@ def test_efforts_bring_the_simulated_arm_along_the_reference(arm, since):
     steps = math.ceil(since / 0.002 - 1e-9) if since else 0
     expected = arm.simulated(*before, rate, arm.left, since, steps) if since else before
     np.testing.assert_allclose(arm.blind(), expected, rtol=1e-9)
+    assert arm.count == 1 + 2 * steps * (1 + N)
     assert arm.core.blind.since == since and arm.core.stopping.at == pytest.approx(4.03 + since)
     qdd, q, qd, rd = asked(arm, since)
     np.testing.assert_allclose(found, arm.motion(q, qd, qdd, rd), rtol=1e-9)
