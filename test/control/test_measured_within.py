@@ -173,6 +173,16 @@ def test_joints_go_on_with_velocity_and_intended_acceleration(later, period):
     np.testing.assert_allclose(made.advance(later, period), [p + ahead * v, v, (0.0, 0.0)])
 
 
+@pytest.mark.parametrize("wrong", [np.nan, np.inf, -np.inf])
+def test_an_intended_acceleration_that_is_no_number_counts_as_none(wrong):
+    made = Beside()
+    made.take(0.0, (0.4, -0.3), (0.5, 0.25))
+    made.accelerate((wrong, 0.75), 9.0)
+    found = made.advance(0.1)
+    np.testing.assert_allclose(found[:, 0], (0.45, 0.5, 0.0))
+    np.testing.assert_allclose(found[:, 1], (-0.3 + 0.025 + 0.00375, 0.325, 0.75))
+
+
 def test_joints_whose_states_are_late_stand():
     made = Beside()
     made.take(0.0, (0.4, -0.3), (0.5, 0.25))

@@ -138,11 +138,12 @@ void rd_measured_advance(rd_measured *o, double time, double period)
     for (int j = 0; j < o->m; ++j) {
         const double age = fmax(0.0, time - o->time[j]), ahead = age + 0.5 * period;
         const double fresh = age <= o->timeout;
-        const double a = led && fresh ? atomic_load_explicit(&o->acceleration[j], memory_order_relaxed) : 0.0;
+        const double intended = atomic_load_explicit(&o->acceleration[j], memory_order_relaxed);
+        const double a = led && fresh && isfinite(intended) ? intended : 0.0;
         const double v = fresh ? o->velocity[j] : 0.0;
         o->now[j] = within(o->position[j] + (fresh ? ahead * (v + 0.5 * ahead * a) : 0.0), lowest[j], highest[j]);
         o->now[o->m + j] = within(v + (fresh ? ahead * a : 0.0), -fastest[j], fastest[j]);
-        o->now[2 * o->m + j] = isfinite(a) ? a : 0.0;
+        o->now[2 * o->m + j] = a;
         oldest = fmax(oldest, age);
     }
     atomic_store_explicit(&o->age, oldest, memory_order_relaxed);
