@@ -39,6 +39,7 @@ class Drives(MadeUpArm):
 
     def sent(self):
         np.testing.assert_array_equal(self.get("felt"), 7.0)
+        assert self.core.scratch[3][0] == 5.0
         return np.array([self.get("setpoints__position"), self.get("setpoints__velocity")])
 
 

@@ -69,6 +69,14 @@ def test_a_clock_that_is_set_back_counts_on_from_there(clock):
     assert clock.lost(0, SECOND) == 101 * MILLISECOND
 
 
+def test_a_clock_that_is_set_back_before_the_first_state_makes_none(clock):
+    clock.says(START, 0)
+    clock.says(START - SECOND, 0)
+    assert clock.time.at_state == -(2**63) and clock.time.now == START - SECOND
+    clock.says(START + 100 * SECOND, 0)
+    assert clock.lost(0, 100 * SECOND) == 0
+
+
 def test_a_clock_that_catches_up_with_the_states_has_not_gone_on_without_them(clock):
     clock.says(START, 0)
     clock.state(START + SECOND)
