@@ -245,7 +245,7 @@ static int complete(rd_follower *follower, rd_cycle *cycle)
     }
     for (int j = 0; j < core->n; ++j) {
         const double reference = cycle->reference[0][j];
-        for (int i = 0; i < 3; ++i) {
+        for (int i = 1; i < 3; ++i) {
             follower->given[i][j] = isnan(reference) ? 0.0 : cycle->reference[i][j];
         }
         if (isnan(reference)) {

@@ -76,7 +76,7 @@ void rd_follower_accelerate(rd_follower *follower, const double *acceleration, d
  * doubt; see rd_rule_doubts. */
 int rd_follower_doubts(rd_follower *follower);
 /* From another thread, one at a time with _oldest_settings: where the arm is (n), its external efforts (n), and the period
- * of the states unless `period` has one [s]; whether it is under control. */
+ * of the states unless `period` has one, 0 before the fifth state [s]; whether it is under control. */
 int rd_follower_standing(rd_follower *follower, double *position, double *external, double *period);
 /* From another thread, one at a time with _standing: the largest value of each rule so far (RD_RULES), as a share of its
  * threshold. */
@@ -85,7 +85,7 @@ void rd_follower_largest(rd_follower *follower, double *largest);
 void rd_follower_offer_settings(rd_follower *follower, const rd_settings *settings);
 uint64_t rd_follower_oldest_settings(rd_follower *follower);
 /* From another thread, one at a time with _standing: whether measured velocities are zeros while joints move, and are
- * estimated from the positions instead. */
+ * estimated from the positions instead. It stays over losses and activations until another velocity is measured. */
 int rd_follower_estimates_velocity(rd_follower *follower);
 /* The oldest record that has not been read, and its RD_FOLLOWER_ARRAYS arrays (n): those of a record, then external efforts
  * and their thresholds. Whether there is one. */
