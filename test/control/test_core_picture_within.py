@@ -296,14 +296,16 @@ def test_a_reader_waits_until_the_picture_is_whole(made):
 
 
 def test_a_picture_that_is_being_written_is_marked(made):
-    made.machine.report, made.machine.telemetry = made.ffi.NULL, 400_000
-    core = made.new()
-    for _ in range(100):
-        writer = threading.Thread(target=made.calls.rd_core_publish, args=(core,))
-        writer.start()
-        seen = set()
-        while writer.is_alive():
-            seen.add(core.sequence % 2)
-        if 1 in seen:
-            return
+    made.machine.report = made.ffi.NULL
+    for size in (400_000, 8_000_000):  # longer than what a busy processor gives to one of both at once
+        made.machine.telemetry = size
+        core = made.new()
+        for _ in range(20):
+            writer = threading.Thread(target=made.calls.rd_core_publish, args=(core,))
+            writer.start()
+            seen = set()
+            while writer.is_alive():
+                seen.add(core.sequence % 2)
+            if 1 in seen:
+                return
     raise AssertionError("no odd number while it is written")

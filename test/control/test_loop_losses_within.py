@@ -252,6 +252,47 @@ def test_states_keep_their_stamps():
     assert made.sent[-1][0] == 0, "there is no clock"
 
 
+def test_records_that_find_no_room_are_counted_one_by_one():
+    made = Ending().begin()
+    note = made.ffi.new("rd_record *", {"kind": made.calls.RD_ANSWERED})
+    for k in range(40):
+        made.calls.rd_session_note(made.session, note)
+        assert made.calls.rd_session_lost(made.session) == max(0, k - 31)
+
+
+@pytest.mark.parametrize(("fields", "fit"), [
+    ({}, 32), ({"discontinuity": 2}, 48), ({"kind": "RD_NO_EFFORT"}, 32), ({"kind": "RD_STATES_LOST"}, 64),
+    ({"kind": "RD_FRONT_LOST"}, 64), ({"back": 1}, 64),
+])  # fmt: skip
+def test_room_is_kept_for_losses_and_jumps(fields, fit):
+    made = Ending().begin()
+    given = {name: getattr(made.calls, v) if isinstance(v, str) else v for name, v in fields.items()}
+    note = made.ffi.new("rd_record *", given)
+    for _ in range(70):
+        made.calls.rd_session_note(made.session, note)
+    assert made.calls.rd_session_lost(made.session) == 70 - fit
+
+
+def test_what_is_urgent_stays_so_until_somebody_has_looked():
+    made = Ending().begin()
+    for fields in ({"back": 1}, {}):
+        made.calls.rd_session_note(made.session, made.ffi.new("rd_record *", fields))
+        assert made.session.ring.urgent == 1
+
+
+def test_many_records_are_read_one_behind_the_other():
+    made = Ending().begin()
+    size = made.calls.rd_session_record_size(made.session)
+    for k in range(5):
+        made.calls.rd_session_note(made.session, made.ffi.new("rd_record *", {"stamp": 10 + k}))
+    room = made.ffi.new("char[]", 6 * size)
+    many = made.ffi.cast("char *", room) + size
+    assert made.calls.rd_session_read_many(made.session, many, 3) == 3
+    found = [made.ffi.cast("rd_record *", room + k * size).stamp for k in range(6)]
+    assert found == [0, 10, 11, 12, 0, 0]
+    assert made.calls.rd_session_read_many(made.session, many, 9) == 2
+
+
 def test_a_record_of_an_answer_has_the_discontinuity_of_its_state():
     made, found = Ending().begin(), []
 
