@@ -64,3 +64,15 @@ def test_an_estimate_is_kept_by_the_joints_alone_and_changes_nothing_else():
         setattr(arm.core, name, value)
         assert not arm.keep(np.full(3, 0.2))[0].any(), name
         setattr(arm.core, name, kept)
+
+
+@pytest.mark.parametrize("side", [1.0, -1.0])
+def test_an_estimate_that_changes_never_grows_and_never_turns(side):
+    """Of the model before, efforts beside the one now are taken from it or added."""
+    arm = Carrying()
+    for z, beside, left in ((0.25, 0.5, 0.25), (0.25, -0.125, 0.125), (0.25, -0.5, 0.0), (4.0, -8.0, 0.0)):
+        weight = np.array([side, -side, side]) * beside
+        arm.before.inverse_dynamics = arm.kernel("before", lambda q, qd, qdd, w=weight: qdd + w, 3, 3)
+        found, changed = arm.keep(np.array([side, -side, side]) * z)
+        np.testing.assert_array_equal(found, np.array([side, -side, side]) * left)
+        assert changed == (left != z)

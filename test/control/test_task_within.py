@@ -65,11 +65,15 @@ class Frame(MadeUpArm):
         )  # fmt: skip
 
     def effort(self, settings=None):
-        made = self.ffi.new("double[]", self.n)
+        """Efforts; what lies behind the law's arrays is nobody's but a way back's, or zero, and stays so."""
+        made = self.ffi.new("double[]", [77.0] * (self.n + 1))
         ahead = self.ffi.new("rd_motion *")
         settings = self.settings if settings is None else settings
+        self.put(retreat__coefficients=3.0)
         assert self.calls.rd_cartesian_impedance(self.core, settings, ahead, 0.0, made)
-        return np.array(list(made))
+        assert made[self.n] == 77.0
+        assert (self.get("retreat__coefficients") == 3.0).all() and not self.get("zero").any()
+        return np.array(list(made)[: self.n])
 
     def dynamics(self):
         """Efforts without springs."""
@@ -213,6 +217,19 @@ def test_a_wrench_comes_and_goes_with_its_time_constant(axes):
             smoothed = smoothed + elapsed / (elapsed + 0.05) * (wanted - smoothed)
         dynamics, springs = frame.expected(push=smoothed)
         np.testing.assert_allclose(frame.effort(), dynamics + springs, rtol=1e-8, atol=1e-8, err_msg=str(k))
+
+
+@pytest.mark.parametrize(
+    "law", ["kinematic and regularized", "dynamic and regularized", "decoupled and regularized"]
+)
+@pytest.mark.parametrize("share", [0.03, 0.2])
+def test_a_frame_that_is_hard_to_move_is_regularized_as_any_other(law, share):
+    """Also where no direction is easier than another one."""
+    frame = Frame(8, 17, **LAWS[law])
+    frame.rows *= share
+    frame.turns *= share
+    dynamics, springs = frame.expected()
+    np.testing.assert_allclose(frame.effort(), dynamics + springs, rtol=1e-8, atol=1e-8)
 
 
 @pytest.mark.parametrize("change", ["mode", "latched"])
