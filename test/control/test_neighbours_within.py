@@ -91,7 +91,7 @@ def test_filters_of_measured_states_change_no_other_array():
 @pytest.mark.parametrize("velocity", [(0.0, 0.0, 0.0), (-2.0, 0.5, -0.3), (2.0, -0.5, 0.3)])
 def test_limited_efforts_depend_on_their_own_joints_alone(behind, velocity):
     """Efforts at their limits, and efforts beyond, of an arm that is at rest, brakes and drives."""
-    for unlimited, limited in (((10.0, -8.0, 5.0), False), ((9.0, 11.0, 12.0), True)):
+    for unlimited, limited in (((10.0, -8.0, 5.0), False), ((9.0, 11.0, 14.0), True)):
         found = []
         for other in (0.0, behind):
             arm = Yielding(54, "COMPUTED_TORQUE")

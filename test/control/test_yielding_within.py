@@ -29,9 +29,13 @@ def test_joint_impedance_brakes_at_a_wall_by_the_joint_s_inertia():
     arm = Yielding(2)
     arm.qd[:] = arm.rd[:] = 0.0
     arm.begin()
-    arm.setting(position_limits=np.array([-9.0, arm.q[1] + 0.02, -9.0, 9.0, 9.0, arm.q[2] - 0.03]))
-    wall = 40.0 * 20.0 * np.array([0.0, 0.02, -0.03]) * np.diag(arm.whole_mass(arm.q))
-    np.testing.assert_allclose(arm.law(), arm.expected(arm.d) + wall)
+    for lowest in (-9.0, arm.q[0] + 0.01):
+        ends = [lowest, arm.q[1] + 0.02, -9.0, 9.0, 9.0, arm.q[2] - 0.03]
+        arm.setting(position_limits=np.array(ends))
+        arm.put(inertia=50.0)
+        beyond = np.array([max(0.0, lowest - arm.q[0]), 0.02, -0.03])
+        wall = 40.0 * 20.0 * beyond * np.diag(arm.whole_mass(arm.q))
+        np.testing.assert_allclose(arm.law(), arm.expected(arm.d) + wall)
 
 
 def test_joint_impedance_brakes_in_a_protective_stop():
@@ -55,6 +59,24 @@ def test_without_a_model_there_is_no_impedance(spared):
     assert arm.law() is None
     arm.fails = None
     assert arm.law() is not None
+
+
+@pytest.mark.parametrize("spared", range(3))
+def test_without_any_of_three_efforts_of_a_moving_reference_there_is_no_impedance(spared):
+    """No joint needs its inertia here."""
+    arm = Yielding(17)
+    arm.fails, arm.spared = "dynamics", spared
+    assert arm.law() is None
+    arm.fails = None
+    assert arm.law() is not None
+
+
+def test_any_damping_that_is_not_negative_is_the_one_that_was_given():
+    arm = Yielding(18)
+    d = np.array([0.0, 0.3, 0.9])
+    arm.setting(damping=d)
+    arm.put(inertia=50.0)
+    np.testing.assert_allclose(arm.law(), arm.expected(d), rtol=1e-9)
 
 
 def test_a_load_that_drives_a_joint_away_fades_with_the_settings_in_force_only():
@@ -149,6 +171,12 @@ def test_an_effort_within_its_rate_stays_as_it_is_to_the_last_bit():
     arm.put(sent=0.1, effort=0.1 + 0.03, unlimited=0.1 + 0.03)
     arm.calls.rd_bound_rate(arm.core)
     assert (arm.get("effort") == 0.1 + 0.03).all()
+    arm.setting(effort_rates=np.full(3, 1e9))
+    sent, effort = np.array([1000.7, -333.3, 77.7]), np.array([0.1, 0.7, -0.3])
+    assert (sent + (effort - sent) != effort).all()
+    arm.put(sent=sent, effort=effort, unlimited=effort)
+    arm.calls.rd_bound_rate(arm.core)
+    np.testing.assert_array_equal(arm.get("effort"), effort)
 
 
 # Efforts beyond the limits
