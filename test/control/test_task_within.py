@@ -222,14 +222,30 @@ def test_a_wrench_comes_and_goes_with_its_time_constant(axes):
 @pytest.mark.parametrize(
     "law", ["kinematic and regularized", "dynamic and regularized", "decoupled and regularized"]
 )
-@pytest.mark.parametrize("share", [0.03, 0.2])
-def test_a_frame_that_is_hard_to_move_is_regularized_as_any_other(law, share):
-    """Also where no direction is easier than another one."""
-    frame = Frame(8, 17, **LAWS[law])
-    frame.rows *= share
-    frame.turns *= share
+@pytest.mark.parametrize("even", [True, False])
+def test_a_frame_is_regularized_also_where_it_moves_evenly_or_hardly(law, even):
+    for share in (0.2, 0.03) if not even else (1.0, 0.3):
+        frame = Frame(6, 17, driven=False, **LAWS[law] | {"posture_effort": 1e3})
+        if even:
+            frame.mass = lambda q: np.diag([1.0, 1.2, 0.9, 1.1, 1.3, 0.8])
+            frame.task.mass_matrix = frame.kernel("mass", frame.mass, 36, 1)
+            frame.rows = np.eye(6) + 0.05 * frame.rows
+            frame.turns *= 0.01
+        frame.rows, frame.turns = share * frame.rows, share * frame.turns
+        dynamics, springs = frame.expected()
+        np.testing.assert_allclose(frame.effort(), dynamics + springs, rtol=1e-8, atol=1e-8)
+
+
+@pytest.mark.parametrize("j", range(6))
+def test_each_joint_that_is_near_its_velocity_limit_bounds_the_pull(j):
+    frame = Frame(6, 10)
+    frame.qd[:] = frame.rd[:] = 0.0
+    frame.begin()
+    frame.core.pace.recent = [0.004] * 3
     dynamics, springs = frame.expected()
-    np.testing.assert_allclose(frame.effort(), dynamics + springs, rtol=1e-8, atol=1e-8)
+    gained = 0.004 * np.abs(np.linalg.solve(frame.whole_mass(frame.q), springs))
+    frame.setting(velocity_limits=np.where(np.arange(6) == j, 0.25 * gained / 1.02, 1e6))
+    np.testing.assert_allclose(frame.effort() - dynamics, 0.25 * springs, rtol=1e-7, atol=1e-9)
 
 
 @pytest.mark.parametrize("change", ["mode", "latched"])
