@@ -119,6 +119,8 @@ class Guided(MadeUpArm):
             felt=self.felt,
             disturbance=self.z,
             retreat__way=6.0,
+            undisturbed=5.0,
+            unwrapped=np.inf,
         )
 
     def effort(self, settings=None, law="rd_hand_guiding"):

@@ -432,12 +432,14 @@ def test_a_safe_step_ends_at_zero_from_however_near_it_comes(three):
         ("safe", (15.0, -11.0, 7.0)),
         ("first", (23.0, -14.0, 6.0)),
         ("just", (15.0, -8.0, 5.0)),
+        ("second", (9.0, -11.0, 3.75)),
     ],
 )
 def test_a_stop_leaves_in_steps_of_its_own(three, case, expected):
     core, steps = three.core, np.array([8.0, 6.0, 4.0])
     last = np.array([7.0, -5.0, 3.0])
-    further = {"just": (8.0, -3.0, 2.0), "safe": (16.0, -9.0, 6.0)}.get(case, (16.0, -9.0, 3.0))
+    most = {"just": (8.0, -3.0, 2.0), "safe": (16.0, -9.0, 6.0), "second": (8.0, -24.0, 3.0)}
+    further = most.get(case, (16.0, -9.0, 3.0))
     asked = np.add(last, further)
     three.setting(effort_steps=[*steps, 1e-9], limits=[40.0, 30.0, 20.0, 1e-9])
     core.stopping.kind, core.has_left = three.calls.RD_STOP_HOLD, case != "first"

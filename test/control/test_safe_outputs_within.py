@@ -300,6 +300,16 @@ def test_a_machine_that_comes_to_be_beyond_a_limit_holds_once(cycle):
     assert len(seen) == 5, "there is no effort"
 
 
+def test_a_rule_that_trips_stops_with_the_effort_of_the_same_state(cycle):
+    cycle.rules.following = cycle._array([0.1] * 4)
+    cycle.setting(effort_steps=[1e9] * 4)
+    cycle.put(hold=PLACE + at(1, 0.15))
+    for k in range(3):
+        assert cycle.update(0.0125) == 1 and cycle.core.trip.latched == (k == 2)
+        np.testing.assert_allclose(cycle.get("effort"), WEIGHT + at(1, 60.0 * 0.15 * (k < 2)))
+    assert cycle.core.trip.rule == cycle.calls.RD_FOLLOWING_ERROR and cycle.phase() == "PROTECTIVE_STOP"
+
+
 # Brakes
 
 
