@@ -338,6 +338,26 @@ def test_what_rests_on_brakes_stays_where_they_let_it_be(case):
         np.testing.assert_allclose(made.get("hold"), sunk - 0.01)
 
 
+def test_efforts_grow_as_rising_brakes_let_go_and_a_fade_ends():
+    made = Cycle()
+    core, s = made.core, made.settings
+    made.setting(effort_steps=[1e9] * 4)
+    s.brakes, s.brake_from, s.brake_fade = made.calls.RD_RISING, made.time + 0.1, 0.5
+    core.fades, core.fade_began, core.fade_duration = 1, made.time, 0.4
+    made.put(difference=(1.0, 2.0, -3.0))
+    for elapsed, rising, left in ((0.05, 0.0, 0.875), (0.15, 0.2, 0.5), (0.15, 0.5, 0.125), (0.1, 0.7, 0.0)):
+        made.update(elapsed)
+        expected = rising * (WEIGHT + left * np.array([1.0, 2.0, -3.0]))
+        np.testing.assert_allclose(made.get("effort"), expected, atol=1e-9)
+        assert bool(core.fades) == (left > 0.0) and bool(core.braked)
+    made.calls.rd_end_fading_soon(core, made.time)
+    assert core.fade_duration == 0.4
+    core.fades, core.fade_began = 1, made.time
+    made.calls.rd_end_fading_soon(core, made.time + 0.1)
+    np.testing.assert_allclose(made.get("difference"), (0.75, 1.5, -2.25))
+    assert (core.fade_began, core.fade_duration) == (made.time + 0.1, 0.05)
+
+
 # External efforts
 
 
