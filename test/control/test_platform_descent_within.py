@@ -49,7 +49,7 @@ class Descending(MadeUpPlatform):
         parts = powers[:, None] * ways[:, None, :]
         parts[:, 0] = PLACES[:-1]
         self.plan = self.ffi.new("rd_plan *")
-        self.plan.knots, self.plan.times = 4, self.array(TIMES)
+        self.plan.knots, self.plan.times = 4, self.array(TIMES, 1.25)
         self.plan.coefficients = self.array(parts.ravel())
         self.model.descent, self.model.blind_speed, self.model.pace = self.plan, BLIND, list(PACE)
         self.rubbed, self.oiled = np.zeros(6), np.zeros(6)
@@ -126,7 +126,7 @@ class Way:
         self.way = self.stands - PLACES[self.knot]
         self.way[3:] = np.mod(self.way[3:] + np.pi, 2.0 * np.pi) - np.pi
         self.joins = PLACES[self.knot]
-        moved = motion_of(self.place, self.way, np.zeros(6))[1]
+        self.moved = moved = motion_of(self.place, self.way, np.zeros(6))[1]
         fastest = np.abs(made.j @ moved).max()
         hardest = max(np.linalg.norm(moved[:3]) / PACE[0], np.linalg.norm(moved[3:]) / PACE[1])
         self.lasts = max(1.875 * fastest / BLIND, np.sqrt(5.7735 * hardest / 0.6))
@@ -161,6 +161,10 @@ STATES = [
     (POSE, np.array([0.02, 0.01, -0.03, 0.3, -0.4, 0.2])),
     (np.concatenate([[0.02, -0.01, 0.98], Rotation.from_rotvec([0.02, -0.05, 0.02]).as_quat()]), 0.3 * TWIST),
     (np.concatenate([[0.2, 0.3, 0.88], Rotation.from_rotvec([0.1, 0.2, -0.3]).as_quat()]), 0.1 * TWIST),
+    (
+        np.concatenate([[0.025, -0.035, 1.05], Rotation.from_rotvec([0.035, -0.05, 0.045]).as_quat()]),
+        0.01 * TWIST,
+    ),
     (np.concatenate([[0.05, -0.06, 1.12], Rotation.from_rotvec([0.05, 0.0, 3.2]).as_quat()]), 0.2 * TWIST),
 ]
 
@@ -280,13 +284,30 @@ def test_at_most_half_a_second_is_simulated_that_was_not_seen():
     assert len(calls) == 14 * 100 + 1
 
 
-@pytest.mark.parametrize("coulomb", [True, False])
-def test_any_guessed_friction_counts(coulomb):
+@pytest.mark.parametrize("leg", [0, 3, 5, None])
+@pytest.mark.parametrize("name", ["guessed_coulomb", "guessed_viscous"])
+def test_any_guessed_friction_counts(name, leg):
+    """That of joints at the legs' ends is none."""
     made = Descending()
-    guessed = made.model.guessed_coulomb if coulomb else made.model.guessed_viscous
-    guessed[5] = 0.3
+    made.model.turning_friction = 1
+    if leg is not None:
+        getattr(made.model, name)[leg] = 0.3
     made.settle(0.0, begins=True)
-    assert made.get("believed.rubs") == 1
+    assert made.get("believed.rubs") == (leg is not None)
+
+
+def test_the_leg_that_moves_fastest_gives_the_time_of_the_way():
+    fastest = set()
+    for turn in range(12):
+        angle = np.radians(30.0 * turn)
+        aside = 0.15 * np.array([np.cos(angle), np.sin(angle), 0.05])
+        pose = np.concatenate([PLACES[0, :3] + aside, [0.0, 0.0, 0.0, 1.0]])
+        made = Descending(pose, 0.0 * TWIST)
+        made.settle(0.3, begins=True)
+        way = Way(made, pose, 0.0 * TWIST, 0.3)
+        np.testing.assert_allclose(made.get("way_time"), way.lasts, rtol=1e-9)
+        fastest.add(int(np.argmax(np.abs(made.j @ way.moved))))
+    assert fastest == set(range(6))
 
 
 @pytest.mark.parametrize("above", [-0.01, 0.01])

@@ -24,7 +24,7 @@ class Calls:
     def __getattr__(self, name):
         own, core = self.libraries
         platforms = name.startswith(
-            ("stewart", "rd_platform", "rd_pose", "rd_machine_platform", "RD_PLATFORM")
+            ("stewart", "rd_platform", "rd_pose", "rd_leg", "rd_machine_platform", "RD_PLATFORM")
         )
         return getattr(own if platforms else core, name)
 
@@ -96,9 +96,11 @@ class MadeUpPlatform:
         self.core = self.ffi.gc(self.calls.rd_core_new(6, self.settings), self.calls.rd_core_free)
         self.platform = self.ffi.cast("rd_platform *", self.core.machine_state)
         self.core.phase, self.core.period = self.calls.RD_HOLDING, 0.004
+        self.core.rubbed[0] = 0.5  # behind the shares of friction
 
-    def array(self, values):
-        self.kept.append(self.ffi.new("double[]", [float(value) for value in values]))
+    def array(self, values, behind=np.nan):
+        """Numbers, and one behind them, by which a function shows that it reads too far."""
+        self.kept.append(self.ffi.new("double[]", [*map(float, values), behind]))
         return self.kept[-1]
 
     def new_settings(self, number, mass=None, model=None):
@@ -112,7 +114,7 @@ class MadeUpPlatform:
         for name, values in (
             ("kp", self.kp), ("kv", self.kv), ("velocity_limits", [1e3] * 6), ("limits", [np.inf] * 6),
         ):  # fmt: skip
-            setattr(settings, name, self.array(values))
+            setattr(settings, name, self.array(values, 0.0))
 
         def kernel(given, out):
             motion = np.frombuffer(self.ffi.buffer(given[0], 200)).copy()
@@ -185,7 +187,7 @@ class MadeUpPlatform:
         made = self.ffi.new("double[7]", [77.0] * 7)
         of = self.settings if of is None else of
         found = getattr(self.calls, name)(self.core, of, *given, made)
-        assert made[6] == 77.0
+        assert (made[6], self.core.rubbed[0]) == (77.0, 0.5)
         return np.array(list(made))[:6] if found else None
 
     def effort(self, ahead=None, half=0.0, of=None):

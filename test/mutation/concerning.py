@@ -70,6 +70,10 @@ CONCERNING: dict[str, tuple[str, ...]] = {
         "test/controllers/test_controller_package.py",
     ),
     "control/core/platform": (
+        "test/control/test_platform_forces_within.py",
+        "test/control/test_platform_law_within.py",
+        "test/control/test_platform_descent_within.py",
+        "test/control/test_platform_kinematics_within.py",
         "test/control/test_stewart_core.py",
         "test/control/test_stewart_loads.py",
         "test/control/test_stewart_motion_base.py",
@@ -99,6 +103,12 @@ CONCERNING: dict[str, tuple[str, ...]] = {
     "stewart/interval.py": ("test/control/test_sound_limits.py",),
     "stewart/path_bounds.py": ("test/control/test_sound_limits.py",),
     "stewart/verified_limits.py": ("test/control/test_sound_limits.py",),
+    "stewart/native/kinematics.c": (
+        "test/control/test_platform_kinematics_within.py",
+        "test/control/test_platform_forces_within.py",
+        "test/control/test_stewart_core.py",
+        "test/stewart/test_stewart_kinematics_and_motion.py",
+    ),
     "stewart": ("test/stewart", "test/control/test_stewart_controller.py", "test/control/test_pose_paths.py"),
     "view": ("test/view", "test/ros_view"),
     "extras.py": ("test/test_installation.py", "test/test_command_line.py"),
