@@ -273,6 +273,24 @@ def test_what_was_not_seen_is_simulated_under_the_last_forces():
         assert (made.get("believed.rubs"), made.get("free.rubs")) == (1, 0)
 
 
+def test_nothing_is_simulated_where_nothing_was_unseen():
+    made = Descending()
+    made.core.has_left, made.core.unseen = 1, 0.0
+    made.settle(0.3, begins=True)
+    assert len(made.motions) == 1
+
+
+def test_at_the_end_of_the_stop_the_way_has_begun():
+    made = Descending()
+    made.settle(0.0, begins=True)
+    made.open.sends = 0
+    made.settle(made.get("stop_time"))
+    way = Way(made, POSE, TWIST, 0.0)
+    pose = motion_of(way.stands, 0.0 * TWIST, 0.0 * TWIST)[0]
+    wanted = 100.0 * error_of(pose, POSE) - 20.0 * TWIST
+    np.testing.assert_allclose(made.motions[0][13:19], wanted + made.z, rtol=1e-9, atol=1e-9)
+
+
 def test_at_most_half_a_second_is_simulated_that_was_not_seen():
     made = Descending()
     made.forces = lambda motion, mass=None: 9.0 * motion[13:19]
@@ -401,7 +419,7 @@ def test_a_descent_ends_and_its_forces_fade():
     last = made.settle(end)
     np.testing.assert_array_equal(last, made.get("sent"))
     pose, twist = made.state()
-    assert made.motions
+    assert len(made.motions) == 14 + 1
     for later, left in ((1e-9, 1.0), (0.1, 0.8), (0.25, 0.5), (0.45, 0.1), (0.6, 0.0)):
         found = made.settle(end + later)
         assert not made.motions
@@ -430,6 +448,7 @@ def test_a_descent_begins_anew_with_each_fault_and_where_time_runs_backwards():
     made.settle(0.304)  # the same moment again
     np.testing.assert_array_equal(made.state()[0], before[0])
     assert made.get("begun") == 0.3
+    assert len(made.motions) == 1
     made.settle(0.303)
     assert made.get("begun") == 0.303
     made.settle(0.5, begins=True)
