@@ -129,20 +129,20 @@ def test_nothing_rejoins_without_a_plan_feedback_and_free_brakes(lacks):
     assert made.begin() is None
 
 
-@pytest.mark.parametrize("share", [0.0, 0.125, 0.3, 0.65, 0.95])
+@pytest.mark.parametrize("share", [-0.1, 0.0, 0.125, 0.3, 0.65, 0.95, 1.2])
 def test_what_is_added_is_the_quintic_from_distance_and_velocity_to_nothing(share):
-    """Its conditions: distance, velocity and no acceleration at its begin, nothing at its end."""
+    """Its conditions: distance, velocity and no acceleration at its begin, nothing from its end on."""
     away, rate, length = np.linspace(-0.3, 0.4, 6), np.linspace(0.7, -0.9, 6), 0.8
     powers, slopes = np.arange(6), np.arange(6) * (np.arange(6) - 1.0)
     begin, end = [np.eye(6)[0], np.eye(6)[1], 2.0 * np.eye(6)[2]], [np.ones(6), powers, slopes]
     conditions = np.vstack([begin, end])
     given = np.vstack([away, rate * length, np.zeros((4, 6))])
-    rows = np.linalg.solve(conditions, given)
+    rows = np.linalg.solve(conditions, given) * (0.0 <= share < 1.0)
     made = Gap()
     gap = made.core.rejoining
     gap.active, gap.began, gap.duration = 1, 5.0, length
     made.put(rejoining__place=away, rejoining__rate=rate)
-    motion = [made._array(np.full(6, 10.0 * k)) for k in range(3)]
+    motion = [made._array(np.full(7, 10.0 * k)) for k in range(3)]
     made.calls.rd_add_rejoining(made.core, 5.0 + share * length, made.ffi.new("rd_motion *", motion)[0:1])
     taken = [
         share**powers,
@@ -150,8 +150,9 @@ def test_what_is_added_is_the_quintic_from_distance_and_velocity_to_nothing(shar
         slopes * share ** np.maximum(powers - 2, 0),
     ]
     for k in range(3):
+        assert motion[k][6] == 10.0 * k, "behind the coordinates"
         np.testing.assert_allclose(
-            np.array(list(motion[k])) - 10.0 * k, taken[k] @ rows / length**k, atol=1e-12
+            np.array(list(motion[k]))[:6] - 10.0 * k, taken[k] @ rows / length**k, atol=1e-12
         )
 
 
