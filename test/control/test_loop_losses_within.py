@@ -280,6 +280,12 @@ def test_what_is_urgent_stays_so_until_somebody_has_looked():
         assert made.session.ring.urgent == 1
 
 
+def test_nothing_is_freed_of_no_session():
+    made = Ending()
+    made.calls.rd_session_free(made.ffi.NULL)
+    assert made.calls.rd_session_lost(made.session) == 0
+
+
 def test_many_records_are_read_one_behind_the_other():
     made = Ending().begin()
     size = made.calls.rd_session_record_size(made.session)
