@@ -165,3 +165,10 @@ def test_velocities_that_are_estimated_anyway_forget_nothing(arm):
     assert arm.estimated(1.0, (0.0, 0.0, 0.0)) and arm.estimated(1.01, (0.1, 0.2, 0.3))
     assert arm.core.estimate.begun == 1
     np.testing.assert_array_equal(arm.estimate(1.02, (0.2, 0.4, 0.6)) > 5.0, True)
+
+
+def test_zeros_begin_where_the_joints_are_when_they_come(arm):
+    """In the first second of a simulated clock, after a velocity that was estimated."""
+    arm.estimate(0.1, np.full(3, 1.0))
+    for k in range(12):
+        assert arm.usable(0.11 + 0.01 * k, np.full(3, 1.0 + 1e-5 * k))[1]
