@@ -298,6 +298,60 @@ def test_the_longest_of_the_last_periods_is_any_of_them():
     assert arm.calls.rd_longest_recent(arm.core, 0.4) == 0.4
 
 
+def take(arm, *periods):
+    for period in periods:
+        arm.calls.rd_pace_take(arm.core, period)
+    return arm.core.pace
+
+
+def test_the_first_and_the_last_bin_hold_what_is_beyond_them():
+    """Up to 2^-18 and from 2^-2 s on."""
+    for periods in ((0.25, 0.3, 0.25), (1e-7, 1.01 * 2.0**-18, 1.02 * 2.0**-18), (0.249, 0.25, 4.0)):
+        arm = Judged()
+        arm.core.time = arm.core.pace.began = 3.0
+        pace = take(arm, 0.01, *periods)
+        assert pace.median == pytest.approx(np.mean(periods))
+
+
+def test_the_rarest_of_exactly_40_periods_counts():
+    arm = Judged()
+    arm.core.time = arm.core.pace.began = 3.0
+    take(arm, *[0.01] * 28)
+    arm.core.time = 3.6
+    take(arm, *[0.01] * 8)
+    arm.core.time = 4.2
+    pace = take(arm, *[0.01] * 29, 0.02, 0.02, 0.02)
+    assert sum(pace.totals) == 40 and pace.unseen == 0
+    assert pace.rare == pytest.approx(0.02) and pace.median == pytest.approx(0.01)
+
+
+def test_efforts_are_remembered_for_exactly_a_second_and_are_late_beyond_two_and_a_half_periods():
+    arm = Judged()
+    core = arm.core
+    core.pace.turned, core.pace.longest = 5.0, [0.5, 0.25]
+    core.time = 6.0
+    arm.calls.rd_note_held(core, 0.1)
+    assert list(core.pace.longest) == [0.5, 0.25]
+    core.pace.longest = [2.5 / 64.0, 0.0]
+    assert arm.calls.rd_longest_held(core, 1.0 / 64.0) == 1.0 / 64.0
+    core.pace.longest = [0.0, 2.501 / 64.0]
+    assert arm.calls.rd_longest_held(core, 1.0 / 64.0) == 2.501 / 64.0
+
+
+def test_gains_with_little_damping_are_judged_by_their_stiffness():
+    found, text = Judged(kp=8.0, kv=0.5).gains(0.2)
+    assert found == FAILS and text.startswith("parameter 'kp' is 8 for j0")
+    assert text.endswith(f"at most {0.5 / 0.13:.4g} is stable")
+
+
+def test_of_joints_that_are_all_as_much_heavier_the_first_is_named():
+    arm = Loaded(np.eye(3), (0.0, 0.0, 0.0))
+    same = arm.kernel("same", lambda q, qd, qdd: 2.0 * qdd, 3, 3)
+    heavier = arm.kernel("heavier", lambda q, qd, qdd: 3.0 * qdd, 3, 3)
+    arm.former.inverse_dynamics, arm.settings.inverse_dynamics = same, heavier
+    assert arm.judged(0.2)[1].startswith("j0 has 1.5 times")
+
+
 # Known ratios of the inertia
 
 

@@ -213,7 +213,9 @@ def test_half_periods_count_as_described(seed):
         speed = side * size * draw.uniform(0.9, 1.0, 3)
         away = draw.uniform(0.4, 1.1, 3) * arm.kv / arm.kp / arm.soft * speed
         moved = arm.reference + 0.03 * size * draw.normal(size=3) * (k % 7 == 0)
-        arm.state(speed, away, moved, 0.11 if begins and k > 40 else draw.uniform(0.001, 0.006))
+        arm.state(
+            speed, away, moved, 0.4 if k == 78 else 0.11 if begins and k > 40 else draw.uniform(0.001, 0.006)
+        )
         most = max(most, *[max(one.count, one.swells) for one in arm.described])
         swollen += any(one.count < 6 and one.turning == 0.0 and one.swings() for one in arm.described)
     assert seed == 5 or (most >= 6 if seed == 0 else swollen)
@@ -286,12 +288,13 @@ def test_a_swell_that_meets_its_bounds_exactly():
 
 def turning(speed, errors, **fields):
     """Growth of an error that has turned, after so many that the position error pulls along with."""
-    one = at_bound(speed, errors=errors, pull=math.copysign(1.0, speed), **{"seen": -1.0} | fields)
-    return one.turning
+    given = {"seen": -1.0, "pull": math.copysign(1.0, speed)} | fields
+    return at_bound(speed, errors=errors, **given).turning
 
 
 def test_an_error_that_turns_meets_its_bounds_exactly():
     assert turning(0.4, (-0.2, 0.1, -0.05)) == 2.0
+    assert turning(0.4, (-0.2, 0.1, -0.05), pull=0.0) == turning(0.4, (-0.2, 0.1, -0.05), pull=-1.0) == 0.0
     assert turning(0.4, (-0.2, 0.1, -0.0501)) == 0.0
     assert turning(0.8, (-0.2, 0.1, -0.05)) == 4.0
     assert turning(0.8001, (-0.2, 0.1, -0.05)) == 0.0

@@ -172,6 +172,7 @@ def test_without_feedback_or_with_brakes_no_gains_rise():
         else:
             stop.settings.mode, stop.core.guides = stop.calls.RD_GRAVITY_COMPENSATION, 1
         np.testing.assert_array_equal(stop.soften(), 1.5)
+        np.testing.assert_array_equal(stop.get("softness"), 1.0 if change in ("yields", "mode") else 1.5)
     stop = Stop((100.0, 50.0), (21.0, 13.0))
     stop.put(stiffened=1.5)
     stop.core.trip.latched = 0
@@ -218,6 +219,9 @@ def test_what_falls_from_stiffer_gains_to_others_above_one_is_carried_too():
     stop.put(softness=1.5, stiffened=2.0, disturbance=0.0)
     stop.soften()
     np.testing.assert_array_equal(stop.get("disturbance"), 0.0)  # they rise
+    stop.put(softness=2.0, disturbance=0.4, undisturbed=0.3)
+    stop.soften()
+    np.testing.assert_array_equal(stop.get("undisturbed"), 0.3)  # they stay
 
 
 def test_a_platform_carries_the_pull_of_its_pose_once():
@@ -232,11 +236,15 @@ def test_a_platform_carries_the_pull_of_its_pose_once():
     stop.put(softness=3.0, stiffened=2.0)
     stop.soften()
     assert stop.pulled[1:] == [(3.0, 2.0)]
+    stop.put(softness=1.5, stiffened=1.2)
+    stop.soften()
+    assert stop.pulled[2:] == [(1.5, pytest.approx(1.2))]
 
 
 def ended(stop, softness, before="COMPUTED_TORQUE", **core):
     """End the raised gains of a stop; whether there were any."""
-    stop.put(softness=softness, disturbance=(0.4, -0.7)[: stop.n] if stop.n < 6 else 0.4, led=9.0)
+    stop.put(softness=softness, disturbance=(0.4, -0.7) if stop.n == 2 else 0.4, led=9.0)
+    stop.put(undisturbed=0.3)
     for name, value in core.items():
         setattr(stop.core, name, value)
     mode = stop.ffi.new("rd_settings *", stop.settings[0])
@@ -248,14 +256,16 @@ def ended(stop, softness, before="COMPUTED_TORQUE", **core):
     return found
 
 
+@pytest.mark.parametrize("factor", [3.0, 1.5])
 @pytest.mark.parametrize("joint", [0, 1])
-def test_another_law_bears_what_raised_gains_of_a_stop_bore(joint):
-    raised = np.where(np.arange(2) == joint, 3.0, 0.8)
+def test_another_law_bears_what_raised_gains_of_a_stop_bore(joint, factor):
+    raised = np.where(np.arange(2) == joint, factor, 1.0)
     stop = Stop((100.0, 50.0), (21.0, 13.0))
     stop.move((0.02, -0.03), 0.0)
-    stop.put(stiffened=np.where(np.arange(2) == joint, 3.0, 1.0))
+    stop.put(stiffened=np.where(np.arange(2) == joint, factor, 1.0))
     assert ended(stop, raised) == 1 and stop.taken == []
-    more = np.where(np.arange(2) == joint, pull(stop, 3.0) - pull(stop, 1.0), 0.0)
+    np.testing.assert_array_equal(stop.get("undisturbed")[1 - joint], 0.3)
+    more = np.where(np.arange(2) == joint, pull(stop, factor) - pull(stop, 1.0), 0.0)
     np.testing.assert_allclose(stop.get("disturbance"), np.array([0.4, -0.7]) + more)
 
 
@@ -290,9 +300,50 @@ def test_nothing_is_carried_without_a_stop_that_had_raised_gains():
 
 
 def test_raised_gains_of_a_platform_end_with_the_pull_of_its_pose():
-    for softness, latched, pulled in ((3.0, 1, [(3.0, 1.0)]), (1.0, 1, []), (3.0, 0, [])):
+    for softness, latched, pulled in (
+        (3.0, 1, [(3.0, 1.0)]),
+        (1.5, 1, [(1.5, 1.0)]),
+        (1.0, 1, []),
+        (3.0, 0, []),
+    ):
         stop = Stop(**LEGS)
         stop.put(stiffened=2.0)
         stop.core.trip.latched = latched
         assert ended(stop, softness) == 1
         assert stop.pulled == pulled and stop.taken == []
+
+
+def test_weak_damping_asks_for_the_speed_of_its_error_too():
+    """Of 1.2 times the error of 0.5."""
+    stop = Stop((0.72, 0.72), (0.6, 0.6))
+    stop.move(0.5, 0.7)
+    stop.soften()
+    np.testing.assert_allclose(stop.get("led"), 0.1)
+
+
+def test_gains_rise_without_rules_and_where_they_are_not_judged_as_without_a_delay():
+    for case in ("no rules", "not judged"):
+        stop = Stop((100.0, 50.0), (21.0, 13.0))
+        if case == "no rules":
+            stop.settings.rules = stop.ffi.NULL
+        else:
+            stop.rules.delay = -1.0
+        for k in range(4):
+            stop.move(0.0, (0.5 + 0.1 * k) * stop.limits)
+            factors = stop.soften()
+        np.testing.assert_allclose(factors, np.minimum(16.0, 1.0 / stop.kv / LONGEST))
+
+
+def test_an_effort_that_meets_its_limit_exactly_is_not_cut_and_half_a_second_is_enough():
+    stop = Stop((100.0, 50.0), (21.0, 13.0))
+    stop.setting(limits=(40.0, 15.0))
+    stop.core.cut, stop.core.time = 1, 7.0
+    stop.put(unlimited=(-40.0, 15.1), stiffened=4.0)
+    np.testing.assert_array_equal(stop.soften(), (2.0, 1.0))
+    np.testing.assert_array_equal(stop.get("cut_at"), (-1e9, 7.0))
+    stop.core.cut = 0
+    for time, expected in ((7.4999, 1.0), (7.5, 2.0)):
+        stop.core.time = time
+        stop.put(led=0.0, stiffened=1.0)
+        stop.move(0.0, 0.5 * stop.limits)
+        np.testing.assert_array_equal(stop.soften(), (2.0, expected))

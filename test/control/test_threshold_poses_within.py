@@ -168,8 +168,8 @@ def test_the_following_error_is_bounded_by_a_tenth_of_the_range_and_by_the_speed
     model = Model(4, lambda _q, qdd: 1e6 + qdd, kp=[100.0, 200.0, 0.0, 50.0], kv=[20.0, 30.0, 10.0, 5.0])
     model.lower, model.upper = np.array([-3.0, -600.0, -1e4, 0.0]), np.array([4.0, 600.0, 1e4, 1e3])
     slides = model.ffi.new("int32_t[]", [0] * 4)
-    velocity = model.ffi.new("double[]", [9.0, 2.0, 4.0, 3.0])
-    expected = [0.7, 30.0 * 2.0 / 200.0, np.inf, 5.0 * 3.0 / 50.0]
+    velocity = model.ffi.new("double[]", [9.0, 2.0, 4.0, 2e3])
+    expected = [0.7, 30.0 * 2.0 / 200.0, np.inf, 5.0 * 2e3 / 50.0]
     np.testing.assert_allclose(model.find("rd_arm_following", velocity, slides), expected)
     velocity[2], model.lower[2], model.upper[2] = 0.0, -1.0, 2.0
     assert model.find("rd_arm_following", velocity, slides)[2] == pytest.approx(0.3)
