@@ -246,9 +246,10 @@ def made():
     return MadeUpPlatform()
 
 
-def test_a_reference_is_a_pose_a_twist_and_an_acceleration(made):
-    pose, twist, acceleration = motion_of(PLACE, RATE, SECOND)
-    reference = made.motion(PLACE, RATE, SECOND)
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_a_reference_is_a_pose_a_twist_and_an_acceleration(made, sign):
+    pose, twist, acceleration = motion_of(PLACE, sign * RATE, SECOND)
+    reference = made.motion(PLACE, sign * RATE, SECOND)
     outs = [made.ffi.new("double[9]", [9.0] * 9) for _ in range(3)]
     made.calls.rd_platform_motion(reference, *outs)
     for out, expected in zip(outs, (pose, twist, acceleration), strict=True):
@@ -256,7 +257,7 @@ def test_a_reference_is_a_pose_a_twist_and_an_acceleration(made):
         assert (found[len(expected) :] == 9.0).all()
         expected = expected * (np.sign(expected @ found[:7]) if len(expected) == 7 else 1.0)
         np.testing.assert_allclose(found[: len(expected)], expected, rtol=1e-12, atol=1e-14)
-    found = made.doubles("rd_platform_reference", PLACE, RATE, SECOND, size=24)
+    found = made.doubles("rd_platform_reference", PLACE, sign * RATE, SECOND, size=24)
     expected = np.concatenate([PLACE[:3], matrix_of(pose[3:]).ravel(), twist, acceleration])
     np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-14)
 
