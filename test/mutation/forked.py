@@ -132,7 +132,8 @@ class Judge:
         source = Path(fault["source"])
         text = source.read_text(encoding="utf-8")
         start, end = fault["offset"], fault["offset"] + len(fault["before"])
-        source.write_text(text[:start] + fault["after"] + text[end:], encoding="utf-8")
+        planted = text[:start] + fault["after"] + text[end:]
+        source.write_text(planted, encoding="utf-8")
         count = 0
         try:
             made = self._objects.library(source)
@@ -140,9 +141,12 @@ class Judge:
                 tests = self._concerned(source, fault["line"])
                 count = len(tests)
                 by = self._noticed(made, tests)
+                source.write_text(text, encoding="utf-8")  # drills compile it
                 if by in (None, CRASHED, LATE) or self._passes_without(by):
                     break
-                del self._tests[by]
+                source.write_text(planted, encoding="utf-8")
+                self._tests.pop(by, None)
+                self._items.pop(by)
         except Refused:
             by = REFUSED
         finally:
