@@ -342,3 +342,7 @@ def test_a_robot_has_moved_within_a_fifth_of_a_second_of_control():
         assert calls.rd_moves(core) == 0
         core.braked, core.phase = 0, calls.RD_STALE
         assert calls.rd_moves(core) == 0
+    core.time, core.phase, core.supervision.moved = 5.2, calls.RD_HOLDING, 4.9
+    assert calls.rd_moves(core) == 0
+    core.time = 5.0
+    assert calls.rd_moves(core) == 1

@@ -315,8 +315,11 @@ def test_an_external_wrench_fades_in_and_out_by_the_time_between_states():
 
 def test_without_a_fade_an_external_wrench_counts_at_once():
     made = Pushed(0.0)
+    made.state.open_loop.begun = 0.77
     made.offer(6.1)
-    assert [made.share(time) for time in (6.0, 6.1, np.nextafter(6.1, 7.0), 6.2)] == [1.0, 1.0, 0.0, 0.0]
+    assert made.state.open_loop.begun == 0.77, "nothing else is written"
+    times = 6.0, 6.0, 6.1, np.nextafter(6.1, 7.0), 6.2
+    assert [made.share(time) for time in times] == [1.0, 1.0, 1.0, 0.0, 0.0]
 
 
 def test_a_wrench_that_is_being_written_does_not_count():
