@@ -317,6 +317,7 @@ def test_another_softness_leaves_the_pull_of_the_error(before, now):
     made.calls.rd_platform_carry_pull(made.core, before, now)
     np.testing.assert_allclose(made.disturbance, z + had - has, rtol=1e-9)
     np.testing.assert_array_equal(made.undisturbed, made.disturbance)
+    assert made.platform.disturbance_time == 0.0
     made.model.disturbance_bounds = [0.1, 1e3]
     made.calls.rd_platform_carry_pull(made.core, now, now)
     assert np.linalg.norm(made.disturbance[:3]) == pytest.approx(0.1)
