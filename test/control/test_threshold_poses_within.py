@@ -144,19 +144,20 @@ FRICTION = np.vstack([DRY, np.zeros((1, 8))])
 
 @pytest.mark.parametrize("mode", ["COMPUTED_TORQUE", "PD"])
 @pytest.mark.parametrize("special", [0, 1, POSES - 1])
-def test_unknown_weight_counts_by_itself_with_friction_and_through_other_joints(special, mode):
+@pytest.mark.parametrize("order", [1, -1])
+def test_unknown_weight_counts_by_itself_with_friction_and_through_other_joints(special, mode, order):
     weight = np.array([8.0, -2.0, 1.0])
 
     def dynamics(q, qdd):
         return {special: 1.0, POSES: 3.0}.get(model.index(q), 0.5) * weight + MASS @ qdd
 
-    model = Model(3, dynamics, friction=FRICTION, kp=[100.0, 0.5, 60.0])
+    model = Model(3, dynamics, friction=FRICTION[::order], kp=[100.0, 0.5, 60.0])
     model.settings.mode = getattr(model.calls, f"RD_{mode}")
     share = 1.25 if mode == "PD" else 0.25
-    dry = np.array([4.5, 2.4, 0.0])
+    dry = np.array([4.5, 2.4, 0.0])[::order]
     own = (share * np.abs(weight) + dry) / np.diag(MASS)
     through = np.abs(np.linalg.solve(MASS, share * weight))
-    assert (own > through).any() and (through > own).any()
+    assert (own > through).any() and (through > own)[0 if order < 0 else 2]
     wanted = 1.5 * np.maximum(own, through) / (100.0, 0.5, 60.0) + (0.02, 0.005, 0.02)
     model.lower, model.upper = np.full(3, -400.0), np.full(3, 400.0)
     velocity, slides = model.ffi.new("double[]", [9e3] * 3), model.ffi.new("int32_t[]", [0, 2, 0])
