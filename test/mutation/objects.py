@@ -12,7 +12,8 @@ from robot_dynamics.native.compiler import find_compiler
 
 COUNTED = ("-O0", "--coverage")
 """Options of a library that counts what runs."""
-USUAL = ("-O1",)
+USUAL = ("-O1", "-Wall", "-Wextra", "-Werror")
+"""Options of a library to plant faults in: as test_controller_package and the sanitizers' tests compile."""
 # The library of gcc that counts shows nothing to others.
 _DUMP = """
 void __gcov_dump(void);
@@ -51,7 +52,7 @@ class Objects:
             self._compile(source, place)
 
     def _call(self, *words: str | Path) -> None:
-        flags = [flag for flag in (*COMPILING, *FLAGS) if flag != "-shared"]
+        flags = [flag for flag in (*COMPILING, *FLAGS) if flag not in ("-shared", "-w")]
         call = [*find_compiler().command, *flags, *self._options, *map(str, words)]
         run = subprocess.run(call, capture_output=True, text=True, check=False)
         if run.returncode:
