@@ -7,26 +7,12 @@ from functools import lru_cache
 
 import numpy as np
 import pytest
-from inner_core import FOLDER, _without_bodies, inner, library
+from inner_core import FOLDER, opened, without_bodies
 from scipy.spatial.transform import Rotation
 
 from robot_dynamics.spatial import skew
 
 GRAVITY = np.array([0.7, -0.4, -9.6])
-
-
-class Calls:
-    """Functions and constants of several libraries."""
-
-    def __init__(self, *libraries):
-        self.libraries = libraries
-
-    def __getattr__(self, name):
-        own, core = self.libraries
-        platforms = name.startswith(
-            ("stewart", "rd_platform", "rd_pose", "rd_leg", "rd_machine_platform", "RD_PLATFORM")
-        )
-        return getattr(own if platforms else core, name)
 
 
 @lru_cache(maxsize=1)
@@ -41,11 +27,7 @@ def declared():
     )
     text = re.sub(r"#ifn?def (__cplusplus|STEWART_API).*?#endif", "", text, flags=re.DOTALL)
     text = re.sub(r"^#.*$|\bSTEWART_API\b|\b_Atomic\b", "", text, flags=re.MULTILINE)
-    core, calls = inner()
-    made = type(core)()
-    made.include(core)
-    made.cdef(_without_bodies(text))
-    return made, Calls(made.dlopen(str(library.core_path())), calls)
+    return opened(without_bodies(text))
 
 
 def matrix_of(quaternion):

@@ -39,7 +39,7 @@ def _own_lines(header: Path) -> str:
     return "\n".join(kept)
 
 
-def _without_bodies(text: str) -> str:
+def without_bodies(text: str) -> str:
     """Declarations without inline functions and constants, which cffi does not read."""
     parts, at = [], 0
     for found in re.finditer(r"^static (?:inline[^{]*\{|const[^;]*;)", text, re.MULTILINE):
@@ -53,15 +53,17 @@ def _without_bodies(text: str) -> str:
     return "".join([*parts, text[at:]])
 
 
-@lru_cache(maxsize=1)
-def inner() -> tuple[Any, Any]:
-    """cffi's declarations of the private headers, and the core's library with them."""
-    text = _without_bodies(_own_lines(FOLDER / "loop.h"))
+def opened(more: str = "") -> tuple[Any, Any]:
+    """cffi's declarations of the private headers and of more, and the core's library with them."""
+    text = without_bodies(_own_lines(FOLDER / "loop.h"))
     text = re.sub(r"_Atomic\s*\(([^)]*)\)", r"\1", re.sub(r"__attribute__\s*\(\(.*?\)\)\)?", "", text))
     text = re.sub(r"typedef double rd_row[^;]*;", "typedef struct { double of[8]; } rd_row;", text)
     declared = cffi.FFI()
-    declared.cdef(_BEFORE + text)
+    declared.cdef(_BEFORE + text + more)
     return declared, declared.dlopen(str(library.core_path()))
+
+
+inner = lru_cache(maxsize=1)(opened)
 
 
 class Inner:
