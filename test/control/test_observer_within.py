@@ -233,6 +233,15 @@ def test_ratios_are_believed_from_a_twentieth_to_four():
     assert found[0] == 0.05 and found[2] == 4.0 and 0.05 < found[1] < 4.0
 
 
+@pytest.mark.parametrize("scale", [(1.0, 0.0, 1.0), (1.0, np.inf, 1.0), (0.0, 0.0, 0.0)])
+def test_without_a_scale_of_efforts_a_joint_has_the_inertia_of_its_model(scale):
+    """As one without weight, friction and an effort limit."""
+    observed, _ = learned((60.0, 60.0, 60.0))
+    found = observed.find_ratios(scale)
+    np.testing.assert_array_equal(found[~(np.array(scale) == 1.0)], 1.0)
+    assert ((found >= 0.05) & (found <= 4.0)).all()
+
+
 def test_learning_goes_on_until_it_ends_and_begins_anew_after_that():
     observed, (*_, rows) = learned((1.7, 2.2, 0.8))
     scale = (2.0, 3.0, 5.0)

@@ -118,7 +118,7 @@ void rd_observer_find_ratios(rd_observer *o, const double *scale)
         const double own = copysign(o->with_seen[j], o->with_seen[j] * o->with_effort[j]);
         const double slope = (own + few * seen / effort) / (fabs(o->with_effort[j]) + few);
         const double ratio = fmax(LEAST_RATIO, 1.0 / fmax(1.0 + slope, 1.0 / LARGEST_RATIO));
-        o->ratio[j] = isfinite(ratio) ? ratio : 1.0;
+        o->ratio[j] = isfinite(slope) ? ratio : 1.0; /* fmax leaves a number of what is none */
     }
 }
 
