@@ -13,6 +13,8 @@ from robot_dynamics.native.compiler import find_compiler
 
 FLAGS = ("-std=gnu11", "-g", "-O1", "-Wall", "-Wextra", "-Werror")
 SANITIZERS = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all")
+TRAPPED = ("-fsanitize=undefined", "-fsanitize-undefined-trap-on-error")
+"""For a library in Python: what has no defined result, such as an index beyond an array, ends the process."""
 # Fences, which ThreadSanitizer does not know, order atomic values here and nothing else.
 THREADS = ("-fsanitize=thread", "-pthread", "-Wno-tsan", "-Wno-unknown-warning-option")
 

@@ -12,8 +12,10 @@ from robot_dynamics.native.compiler import find_compiler
 
 COUNTED = ("-O0", "--coverage")
 """Options of a library that counts what runs."""
-USUAL = ("-O1", "-Wall", "-Wextra", "-Werror")
-"""Options of a library to plant faults in: as test_controller_package and the sanitizers' tests compile."""
+STRICT = ("-Wall", "-Wextra", "-Werror")
+TRAPPED = ("-fsanitize=undefined", "-fsanitize-undefined-trap-on-error")
+USUAL = ("-O1", *STRICT, *TRAPPED)
+"""Options to plant faults with: those of test_controller_package and of test_undefined_behaviour."""
 # The library of gcc that counts shows nothing to others.
 _DUMP = """
 void __gcov_dump(void);
