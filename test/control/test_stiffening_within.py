@@ -114,6 +114,16 @@ def test_gains_of_a_platform_double_for_the_leg_that_is_farthest_beyond_a_quarte
         np.testing.assert_allclose(stop.get("led"), wanted, atol=1e-12)
 
 
+def test_of_legs_that_are_as_far_beyond_the_first_decides():
+    stop = Stop(**LEGS)
+    limits, speed = np.array([1.0, 2.0, 1.0, 1.0, 0.5, 1.0]), np.zeros(6)
+    stop.setting(velocity_limits=limits)
+    speed[[1, 4]] = 0.5 * limits[[1, 4]]
+    stop.put(led=np.array([0.0, 0.0, 0.0, 0.0, 9.0, 0.0]))
+    stop.move(0.0, speed)
+    np.testing.assert_array_equal(stop.soften(), 2.0)
+
+
 def test_gains_of_a_platform_rise_to_four_times_while_a_leg_gets_faster():
     stop = Stop(**LEGS)
     stop.core.pace.recent, stop.core.period, stop.rules.delay = [0.001] * 3, 0.001, 0.0
