@@ -258,8 +258,8 @@ def test_doubts_are_those_of_the_rule_that_is_latched(rule, latched, doubts):
 
 def test_the_former_settings_are_the_oldest_that_may_come_back():
     made = following()
-    made.core.former, made.core.changed_at = made.ffi.new("rd_settings *", made.settings[0]), made.core.time
-    former = made.core.former
+    former = made.ffi.new("rd_settings *", made.settings[0])
+    made.core.former, made.core.changed_at = former, made.core.time
     former.number = 3
     made.settings.number = 5
     made.cycle()
