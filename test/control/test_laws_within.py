@@ -418,3 +418,15 @@ def test_pd_is_feedback_times_the_diagonal_of_the_mass_matrix():
     mass = pin.crba(MODEL, DATA, place - error)
     expected = (np.diag(mass) + ROTORS) * (KV * lag + limited(KP * error, KV, rate))
     np.testing.assert_allclose(law.effort(), expected)
+
+
+def test_pd_keeps_the_inertia_of_its_own_model_beside_a_law_that_is_replaced():
+    law = Law(15, mode="pd")
+    law.states(np.array([0.004, -0.003]), np.array([0.1, 0.2]))
+    law.core.knows_inertia = 0
+    expected = law.effort()
+    ffi, heavy = law.inner.ffi, law.inner.ffi.new("double[]", [9.0, 7.0])
+    other = ffi.new("rd_settings *", law.settings[0])
+    other.rotor_inertia = heavy
+    assert law.calls.rd_joint_inertia(law.core, other)
+    np.testing.assert_array_equal(law.effort(), expected)

@@ -226,6 +226,14 @@ def test_ratios_of_inertia_are_slopes_of_what_is_seen_over_the_effort_before(del
     np.testing.assert_allclose(observed.each("load"), wanted * external - (1.0 - wanted) * borne, rtol=1e-9)
 
 
+def test_where_no_contact_is_told_the_threshold_stays_infinite():
+    observed, states = Observed(), States(12)
+    observed.put(observed.settings, contact_floor=np.where(np.arange(N) == 1, np.inf, FLOORS))
+    for state in states:
+        observed.take(*state)
+        np.testing.assert_array_equal(np.isinf(observed.results()[1]), np.arange(N) == 1)
+
+
 def test_ratios_are_believed_from_a_twentieth_to_four():
     observed, (*_, rows) = learned((60.0, 1.5, 0.02))
     found = observed.find_ratios((0.5, 0.5, 0.5))

@@ -262,6 +262,7 @@ static int computed_torque(rd_core *core, const rd_settings *s, const rd_motion 
 int rd_joint_inertia(rd_core *core, const rd_settings *s)
 {
     double *unit = core->scratch[1], *weight = core->scratch[0];
+    core->knows_inertia = 0; /* another law's, and of another model, when a law is replaced */
     memset(unit, 0, sizeof(double) * (size_t)core->n);
     if (!rd_inertia_at(s, rd_rotors(s), core->n, core->state.position, core->zero, unit, weight, core->matrix)) {
         return 0;
@@ -275,8 +276,7 @@ int rd_joint_inertia(rd_core *core, const rd_settings *s)
 static int proportional_derivative(rd_core *core, const rd_settings *s, const rd_motion *ahead, double half,
                                    double *effort)
 {
-    (void)ahead;
-    (void)half;
+    (void)ahead, (void)half;
     if (!core->knows_inertia && !(core->knows_inertia = rd_joint_inertia(core, s))) {
         return 0;
     }

@@ -277,7 +277,7 @@ int rd_observer_update(rd_observer *o, const rd_settings *s, double time, const 
             }
             o->before[j] = o->acting[j];
         }
-        if (!o->knows || o->limit[j] > o->threshold[j]) {
+        if (!o->knows || o->limit[j] >= o->threshold[j]) { /* both may be infinite */
             o->threshold[j] = o->limit[j];
         } else {
             o->threshold[j] += share * (o->limit[j] - o->threshold[j]);
