@@ -9,6 +9,7 @@ import plain_recursion
 import pytest
 import random_robots
 from interpreter import evaluate
+from shares import share_of
 
 import robot_dynamics as rd
 from robot_dynamics.codegen.program import count_operations
@@ -38,7 +39,7 @@ def test_reference_arms(reference, objective):
     assert_equal_torques(generate(model, objective=objective), model)
 
 
-@pytest.mark.parametrize("seed", range(24))
+@pytest.mark.parametrize("seed", share_of(range(24)))
 def test_random_arms(seed):
     model = plain_recursion.random_arm(seed, generic=seed % 4 == 3)
     assert_equal_torques(generate(model, effort="none"), model, seed)
@@ -87,7 +88,7 @@ def test_angles_that_are_not_made_round_give_exact_efforts():
         np.testing.assert_allclose(computed, expected, rtol=0, atol=1e-13 * np.abs(expected).max())
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", share_of(range(12)))
 def test_random_chains_against_pinocchio(seed):
     chain = random_robots.chain(seed)
     gravity = np.random.default_rng(seed).normal(size=3) * 6.0
@@ -141,7 +142,7 @@ def test_axes_that_are_almost_parallel_or_perpendicular(angle):
     assert_equal_torques(generate(model, effort="none"), model)
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", share_of(range(20)))
 def test_axes_that_point_against_the_one_before_are_turned_round(seed):
     model = plain_recursion.random_arm(seed, n=6)
     rng = np.random.default_rng(seed)
