@@ -381,8 +381,8 @@ class OperatingModes:
         kept = _kept_descents.setdefault(platform, {})
         if key not in kept:
             kept[key] = self.open_loop_descent()
-        for old in list(kept)[:-KEPT_DESCENTS]:
-            kept.pop(old, None)
+            if len(kept) > KEPT_DESCENTS:
+                del kept[next(iter(kept))]
         return kept[key]
 
     def _pace(self, leg_speed: float) -> Pace:
