@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.integrate import solve_ivp
-from scipy.spatial.transform import Rotation
-from test_platform_forces_within import (
+from platform_body import (
     GRAVITY,
     POSE,
     TWIST,
     WRENCH,
-    MadeUpPlatform,
+    PlatformBody,
     direction,
     error_of,
     motion_of,
 )
+from scipy.integrate import solve_ivp
+from scipy.spatial.transform import Rotation
 
 TIMES = np.array([0.0, 0.8, 1.7, 2.9])
 PLACES = np.array(
@@ -38,7 +38,7 @@ def rates_of(angles, w):
     return np.linalg.solve(np.transpose(axes), w)
 
 
-class Descending(MadeUpPlatform):
+class Descending(PlatformBody):
     """A platform without friction of its own and with a descent of four knots, from a measured state."""
 
     def __init__(self, pose=POSE, twist=TWIST, rubs=False):

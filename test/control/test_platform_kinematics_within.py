@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from inner_core import inner
+from made_up_platform import legs_of
+from platform_body import POSE, TWIST, PlatformBody
 from scipy.spatial.transform import Rotation
-from test_platform_forces_within import POSE, TWIST, MadeUpPlatform, declared
 
 FOUND, SINGULAR, NOT_FOUND, NOT_A_LENGTH = range(4)
 BEYOND = np.nan
@@ -16,8 +18,8 @@ class Kinematics:
     """A geometry, and calls with arrays."""
 
     def __init__(self, base=None, top=None, length=1.1):
-        self.ffi, self.calls = declared()
-        made = MadeUpPlatform()
+        self.ffi, self.calls = inner()
+        made = PlatformBody()
         self.base, self.top = made.base if base is None else base, made.top if top is None else top
         self.geometry, self.length = self.ffi.new("stewart_geometry *"), length
         self.geometry.base, self.geometry.platform = self.base.tolist(), self.top.tolist()
@@ -28,11 +30,7 @@ class Kinematics:
 
     def legs(self, pose):
         """Lengths (6,) and Jacobian (6, 6)."""
-        arms = self.top @ Rotation.from_quat(pose[3:]).as_matrix().T
-        legs = arms + pose[:3] - self.base
-        lengths = np.linalg.norm(legs, axis=1)
-        legs = legs / lengths[:, None]
-        return lengths, np.hstack([legs, np.cross(arms, legs)])
+        return legs_of(self.base, self.top, pose[:3], Rotation.from_quat(pose[3:]).as_matrix())
 
     def search(self, lengths, pose, tolerance=1e-10, most=30):
         """Result, pose, residual and steps."""
@@ -169,7 +167,7 @@ def test_the_twist_of_rates(made, size):
 @pytest.mark.parametrize("size", [1e-3, 1.0, 1e3])
 @pytest.mark.parametrize(("away", "result"), [(1e-9, FOUND), (2e-10, SINGULAR), (0.0, SINGULAR)])
 def test_no_twist_is_found_near_a_singular_pose(size, away, result):
-    """Where the platform would be more than 1e8 times as fast as the legs."""
+    """The platform would be more than 1e8 times as fast as the legs."""
     made, pose = quarter(away)
     rates = size * np.array([0.3, -0.2, 0.5, 0.1, -0.4, 0.6])
     out = made.array(np.full(6, 9.0))

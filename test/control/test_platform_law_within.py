@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.spatial.transform import Rotation
-from test_platform_forces_within import (
+from platform_body import (
     GRAVITY,
     PLACE,
     POSE,
@@ -13,11 +12,12 @@ from test_platform_forces_within import (
     SECOND,
     TWIST,
     WRENCH,
-    MadeUpPlatform,
+    PlatformBody,
     direction,
     error_of,
     motion_of,
 )
+from scipy.spatial.transform import Rotation
 
 NOISE = 0.01
 """Of a reference's velocity; see internal.h."""
@@ -25,7 +25,7 @@ NOISE = 0.01
 
 @pytest.fixture
 def made():
-    return MadeUpPlatform()
+    return PlatformBody()
 
 
 def soften(made, soft):
@@ -50,7 +50,7 @@ def asked(made, wanted, rate, acceleration, soft=1.0, limits=1e3, z=0.0):
 
 
 def friction(made, given, reference, overcome, noise=NOISE):
-    """What the law adds to forces whose friction is that of a twist."""
+    """Forces that the law adds to those whose friction is that of a twist."""
     more, led, known = made.j @ (reference - given), made.j @ reference, made.j @ given
     heading = np.sign(led) * np.maximum(np.abs(led) - noise, 0.0)
     dry = made.coulomb * (overcome * direction(heading) - direction(known))
@@ -61,7 +61,7 @@ def friction(made, given, reference, overcome, noise=NOISE):
 @pytest.mark.parametrize("half", [0.0, 0.03])
 @pytest.mark.parametrize("soft", [0.7, 1.0, 1.3])
 def test_the_forces_are_those_of_the_acceleration_of_the_error(turning, half, soft):
-    made = MadeUpPlatform(3, turning)
+    made = PlatformBody(3, turning)
     z = np.array([0.4, -0.3, 0.2, -0.5, 0.6, 0.1])
     gains = np.array([0.5, 0.1, 0.1, 0.1, 0.1, 0.1])
     made.model.disturbance_gain = gains.tolist()
@@ -100,7 +100,7 @@ def test_the_forces_are_those_of_the_acceleration_of_the_error(turning, half, so
 
 @pytest.mark.parametrize("fails_at", [1, 2, 3])
 def test_the_law_has_no_forces_where_the_model_has_none(fails_at):
-    made = MadeUpPlatform(1, True)
+    made = PlatformBody(1, True)
     made.put(POSE, TWIST)
     made.refer(PLACE, RATE, SECOND)
     assert made.effort() is not None
@@ -196,7 +196,7 @@ def test_an_estimate_is_shortened_to_its_bounds_and_dropped_without_an_observer(
 GAIN = np.array([40.0, 30.0, 50.0, 20.0, 60.0, 35.0])
 
 
-class Estimating(MadeUpPlatform):
+class Estimating(PlatformBody):
     """A platform whose reference rests beside it, with thresholds of the pose error."""
 
     def __init__(self, error=(0.02, -0.03, 0.06, 0.0, 0.0, 0.0), pose=(0.2, 0.4)):
@@ -330,7 +330,7 @@ def test_another_softness_leaves_the_pull_of_the_error(before, now):
 # Another model
 
 
-class Replaced(MadeUpPlatform):
+class Replaced(PlatformBody):
     """A platform with an estimate whose model is about to be replaced by one with another mass."""
 
     def __init__(self, mass):

@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from inner_core import inner
-from made_up_platform import HOME, MadeUpPlatform, platform, quaternion, rotated, seen_by
+from made_up_platform import HOME, MadeUpPlatform, quaternion, rotated
 
 
 def called(name, given, size):
-    """What a function makes of arrays; it writes no more than so many numbers."""
-    declared, calls = platform()
-    made = declared.new("double[]", [0.77] * (size + 1))
-    getattr(calls, name)(*(declared.new("double[]", np.ravel(array).tolist()) for array in given), made)
+    """Results of a function of arrays; it writes no more than so many numbers."""
+    ffi, calls = inner()
+    made = ffi.new("double[]", [0.77] * (size + 1))
+    getattr(calls, name)(*(ffi.new("double[]", np.ravel(array).tolist()) for array in given), made)
     assert made[size] == 0.77
     return np.array(list(made)[:size])
 
@@ -132,16 +132,16 @@ def test_the_condition_number_is_bounded_first_and_exact_where_the_bound_is_no_a
     made.find(lengths)
     exact, bound = np.linalg.cond(scaled(jacobian)), made.state.condition
     assert exact < 0.9 * bound
-    conditioned = made.platform_calls.rd_platform_conditioned
-    assert conditioned(made.opaque, bound) == 1 and not made.state.condition_exact, "equal is within"
-    assert conditioned(made.opaque, 0.99 * bound) == 1 and made.state.condition_exact == 1
+    conditioned = made.calls.rd_platform_conditioned
+    assert conditioned(made.core, bound) == 1 and not made.state.condition_exact, "equal is within"
+    assert conditioned(made.core, 0.99 * bound) == 1 and made.state.condition_exact == 1
     assert made.state.condition == pytest.approx(exact)
-    assert conditioned(made.opaque, made.state.condition) == 1
-    assert conditioned(made.opaque, 0.99 * exact) == 0
+    assert conditioned(made.core, made.state.condition) == 1
+    assert conditioned(made.core, 0.99 * exact) == 0
     made.state.condition = 3.0
-    assert conditioned(made.opaque, 2.0) == 0 and made.state.condition == 3.0, "an exact one stays"
+    assert conditioned(made.core, 2.0) == 0 and made.state.condition == 3.0, "an exact one stays"
     made.state.condition, made.state.condition_exact = np.nan, 0
-    assert conditioned(made.opaque, 1e3) == 1 and made.state.condition == pytest.approx(exact)
+    assert conditioned(made.core, 1e3) == 1 and made.state.condition == pytest.approx(exact)
 
 
 def test_beyond_twice_its_limit_of_the_condition_number_nothing_is_controlled():
@@ -152,8 +152,8 @@ def test_beyond_twice_its_limit_of_the_condition_number_nothing_is_controlled():
         made.model.condition_limit = share * exact
         assert made.find(lengths) == found
         assert made.state.condition == pytest.approx(exact) and made.state.condition_exact == 1
-    core, declared = made.core, made.platform_calls
-    assert core.discontinuity == made.calls.RD_BEYOND + 6 * declared.RD_ILL_CONDITIONED
+    core = made.core
+    assert core.discontinuity == made.calls.RD_BEYOND + 6 * made.calls.RD_ILL_CONDITIONED
     assert core.discontinuity_size == pytest.approx(exact)
     assert core.discontinuity_more == made.model.condition_limit
     np.testing.assert_allclose(made.numbers("pose", 3), PLACE_AWAY, atol=1e-9)
@@ -161,21 +161,21 @@ def test_beyond_twice_its_limit_of_the_condition_number_nothing_is_controlled():
 
 def test_a_state_without_a_pose_changes_nothing():
     made = MadeUpPlatform()
-    declared, calls = made.platform_calls, made.calls
+    calls = made.calls
     lengths, jacobian = made.legs(PLACE_AWAY, rotated(ANGLES_AWAY))
     assert made.find(lengths, jacobian @ TWIST) == 1
-    before = bytes(made.declared.buffer(made.state)[: 8 * (7 + 9 + 36 + 18)])
+    before = bytes(made.ffi.buffer(made.state)[: 8 * (7 + 9 + 36 + 18)])
     rates = np.full(6, 0.1)
     rates[4] = np.nan
     assert made.find(lengths, rates) == 0 and made.core.discontinuity == calls.RD_CONTINUOUS
     short = lengths.copy()
     short[2] -= 1.1
     assert made.find(short) == 0
-    assert made.core.discontinuity == calls.RD_BEYOND + 6 * declared.RD_NO_POSE
+    assert made.core.discontinuity == calls.RD_BEYOND + 6 * calls.RD_NO_POSE
     assert made.core.discontinuity_size > 1e-3 and made.core.discontinuity_more == 1e-10
     assert made.find(np.append(lengths[:5], -0.3)) == 0
     assert made.core.discontinuity_size == np.inf
-    assert bytes(made.declared.buffer(made.state)[: len(before)]) == before
+    assert bytes(made.ffi.buffer(made.state)[: len(before)]) == before
 
 
 def test_a_singular_pose_is_no_pose():
@@ -183,7 +183,7 @@ def test_a_singular_pose_is_no_pose():
     base = MadeUpPlatform().base
     made = MadeUpPlatform((0.0, 0.0, 0.0), base=base, top=base, home=np.array([0.0, 0.0, 1.3]))
     made.state.known = 1
-    singular = made.calls.RD_BEYOND + 6 * made.platform_calls.RD_SINGULAR
+    singular = made.calls.RD_BEYOND + 6 * made.calls.RD_SINGULAR
     made.core.discontinuity_size = made.core.discontinuity_more = 9.0
     assert made.find(np.full(6, 1.3)) == 0
     core = made.core
@@ -209,7 +209,7 @@ def test_near_a_singular_pose_the_exact_condition_number_decides(off, kind):
     made.state.known, made.state.pose = 1, [*place, *quaternion(angles)]
     assert made.find(lengths) == (kind != "singular")
     if kind == "singular":
-        assert made.core.discontinuity == made.calls.RD_BEYOND + 6 * made.platform_calls.RD_SINGULAR
+        assert made.core.discontinuity == made.calls.RD_BEYOND + 6 * made.calls.RD_SINGULAR
         assert made.core.discontinuity_size == made.core.discontinuity_more == 0.0
     else:
         assert made.state.condition == pytest.approx({"bound": bound, "exact": exact}[kind], rel=1e-4)
@@ -255,7 +255,7 @@ def test_another_search_than_the_first_begins_at_the_last_pose_only():
     _, angles, place, made.model.stroke, made.model.up = AFAR[2]
     made.state.known = 1
     assert made.find(made.legs(np.array(place), rotated(angles))[0]) == 0
-    assert made.core.discontinuity == made.calls.RD_BEYOND + 6 * made.platform_calls.RD_NO_POSE
+    assert made.core.discontinuity == made.calls.RD_BEYOND + 6 * made.calls.RD_NO_POSE
 
 
 def test_a_search_from_the_last_pose_takes_eight_steps_at_most():
@@ -289,8 +289,8 @@ class Pushed(MadeUpPlatform):
         self.lengths, self.given = self.legs(HOME, rotated((0.1, -0.2, 0.3)))[0], np.arange(1.0, 7.0) * 10.0
 
     def offer(self, until):
-        given = self.declared.new("double[]", [*self.given, 5.0])
-        self.platform_calls.rd_platform_offer_wrench(self.opaque, given, until)
+        given = self.ffi.new("double[]", [*self.given, 5.0])
+        self.calls.rd_platform_offer_wrench(self.core, given, until)
 
     def share(self, time):
         """Share of the wrench that is in force."""
@@ -385,7 +385,7 @@ class Watched(MadeUpPlatform):
 @pytest.mark.parametrize("kind", range(5))
 def test_the_leg_that_is_farthest_beyond_a_limit_is_reported(kind):
     made = Watched()
-    assert getattr(made.platform_calls, made.KINDS[kind]) == kind and made.watch() is None
+    assert getattr(made.calls, made.KINDS[kind]) == kind and made.watch() is None
     values, side = made.values[kind], -1.0 if kind == 1 else 1.0
     for leg in range(6):
         limits = values + side * 0.05
@@ -418,15 +418,15 @@ def test_limits_are_watched_in_their_order_and_the_condition_number_last():
             made.limit(kind, beyond[kind])
         assert made.watch()[0] == first
     made.far()
-    assert made.watch() == (made.platform_calls.RD_CONDITION, 0, pytest.approx(exact), 1.5)
+    assert made.watch() == (made.calls.RD_CONDITION, 0, pytest.approx(exact), 1.5)
     made.model.condition_limit = 1.01 * exact
     assert made.watch() is None
 
 
 def test_the_table_of_a_platform():
-    declared, calls = platform()
-    machine = seen_by(inner()[0], "rd_machine *", calls.rd_machine_platform(), declared)
-    assert machine.state_size == declared.sizeof("rd_platform")
+    ffi, calls = inner()
+    machine = calls.rd_machine_platform()
+    assert machine.state_size == ffi.sizeof("rd_platform")
     assert machine.without_feedback == 2 and calls.RD_PLATFORM_FEEDFORWARD == 1
     assert machine.without_reference == machine.held_to_run == machine.yielding == 0
     assert (machine.telemetry, machine.telemetry_of_joints) == (26, 0)

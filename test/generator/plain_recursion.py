@@ -7,15 +7,9 @@ held against Pinocchio in the tests.
 import numpy as np
 
 from robot_dynamics.dynamics.serial_model import SerialModel
+from robot_dynamics.spatial import cross
 
 Z = np.array([0.0, 0.0, 1.0])
-
-
-def cross(u, v):
-    """The cross product of two vectors; numpy's takes ten times as long for one."""
-    a, b, c = u
-    x, y, z = v
-    return np.array([b * z - c * y, c * x - a * z, a * y - b * x])
 
 
 def inverse_dynamics(model, q, qd, qdd, wrench=None, gravity=None):

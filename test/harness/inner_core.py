@@ -24,11 +24,11 @@ typedef int64_t atomic_int_fast64_t; typedef int atomic_int; typedef double atom
 """Values without the promise of being read at once: here only one thread runs."""
 
 
-def _own_lines(header: Path) -> str:
+def _own_lines(header: Path, *beside: Path) -> str:
     """What the preprocessor makes of the package's headers, without the system's."""
     folders = (FOLDER, FOLDER / "platform", FOLDER.parents[1] / "stewart" / "native")
-    beside = ["-include", str(FOLDER / "laws.h")]
-    call = [*find_compiler().command, "-E", *(f"-I{folder}" for folder in folders), *beside, str(header)]
+    options = [*(f"-I{folder}" for folder in folders), *(f"-include{name}" for name in beside)]
+    call = [*find_compiler().command, "-E", *options, str(header)]
     kept, own = [], False
     for line in subprocess.run(call, capture_output=True, text=True, check=True).stdout.splitlines():
         found = _LINE.match(line)
@@ -39,7 +39,7 @@ def _own_lines(header: Path) -> str:
     return "\n".join(kept)
 
 
-def without_bodies(text: str) -> str:
+def _without_bodies(text: str) -> str:
     """Declarations without inline functions and constants, which cffi does not read."""
     parts, at = [], 0
     for found in re.finditer(r"^static (?:inline[^{]*\{|const[^;]*;)", text, re.MULTILINE):
@@ -53,17 +53,17 @@ def without_bodies(text: str) -> str:
     return "".join([*parts, text[at:]])
 
 
-def opened(more: str = "") -> tuple[Any, Any]:
-    """cffi's declarations of the private headers and of more, and the core's library with them."""
-    text = without_bodies(_own_lines(FOLDER / "loop.h"))
-    text = re.sub(r"_Atomic\s*\(([^)]*)\)", r"\1", re.sub(r"__attribute__\s*\(\(.*?\)\)\)?", "", text))
+@lru_cache(maxsize=1)
+def inner() -> tuple[Any, Any]:
+    """cffi's declarations of the private headers, the platform's too, and the core's library with them."""
+    text = _own_lines(FOLDER / "loop.h", FOLDER / "laws.h", FOLDER / "platform" / "platform.h")
+    text = re.sub(
+        r"\b_Atomic\b\s*(?:\(([^)]*)\))?", r"\1", re.sub(r"__attribute__\s*\(\(.*?\)\)\)?", "", text)
+    )
     text = re.sub(r"typedef double rd_row[^;]*;", "typedef struct { double of[8]; } rd_row;", text)
     declared = cffi.FFI()
-    declared.cdef(_BEFORE + text + more)
+    declared.cdef(_BEFORE + _without_bodies(text))
     return declared, declared.dlopen(str(library.core_path()))
-
-
-inner = lru_cache(maxsize=1)(opened)
 
 
 class Inner:

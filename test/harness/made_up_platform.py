@@ -2,45 +2,11 @@
 
 from __future__ import annotations
 
-import re
-from functools import lru_cache
-
-import cffi
 import numpy as np
-from inner_core import FOLDER, inner
 from made_up_arm import MadeUpArm
 
-from robot_dynamics.control.core import library
-
-KINEMATICS = FOLDER.parents[1] / "stewart" / "native"
 HOME = np.array([0.05, -0.02, 1.3])
 """Where the platform of these tests is at home [m]."""
-
-
-OPAQUE = "".join(
-    f"typedef struct {name} {name};" for name in ("rd_core", "rd_settings", "rd_machine", "rd_plan")
-)
-OPAQUE += "typedef struct { double *position, *velocity, *acceleration; } rd_motion;"
-OPAQUE += "typedef uint64_t atomic_uint_fast64_t;"
-
-
-@lru_cache(maxsize=1)
-def platform():
-    """cffi's declarations of the platform's header, in which the core is opaque, and the core's library."""
-    headers = KINEMATICS / "kinematics.h", FOLDER / "platform" / "platform.h"
-    text = "".join(header.read_text(encoding="utf-8") for header in headers)
-    text = re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL)
-    text = re.sub(r'#ifdef __cplusplus\s*(extern "C" \{|\})\s*#endif', "", text)
-    text = re.sub(r"static inline[^{]*\{[^}]*\}", "", text)
-    text = re.sub(r"^#.*$|STEWART_API |_Atomic ", "", text, flags=re.MULTILINE)
-    declared = cffi.FFI()
-    declared.cdef(OPAQUE + text)
-    return declared, declared.dlopen(str(library.core_path()))
-
-
-def seen_by(declared, kind, pointer, of=None):
-    """A pointer as one of another kind, for the declarations that have it."""
-    return declared.cast(kind, int((of or inner()[0]).cast("uintptr_t", pointer)))
 
 
 def about(axis, angle):
@@ -72,6 +38,15 @@ def quaternion(angles):
     return product(product(turns[2], turns[1]), turns[0])
 
 
+def legs_of(base, top, place, rotation):
+    """(6) lengths of legs and (6, 6) Jacobian."""
+    arms = top @ rotation.T
+    legs = place + arms - base
+    lengths = np.linalg.norm(legs, axis=1)
+    directions = legs / lengths[:, None]
+    return lengths, np.hstack([directions, np.cross(arms, directions)])
+
+
 class MadeUpPlatform(MadeUpArm):
     """A crooked platform on six legs, at home, whose joints are zero at lengths of their own.
 
@@ -83,7 +58,6 @@ class MadeUpPlatform(MadeUpArm):
 
     def __init__(self, home_angles=(0.1, -0.2, 0.3), condition_limit=1e4, base=None, top=None, home=HOME):
         super().__init__(6)
-        self.declared, self.platform_calls = platform()
         draw = np.random.default_rng(4)
         around = np.array([-0.15, 0.15, 2.0, 2.3, 4.05, 4.35])
         circle = np.array([np.cos(around), np.sin(around), np.zeros(6)]).T
@@ -91,29 +65,22 @@ class MadeUpPlatform(MadeUpArm):
         self.base = 1.2 * circle + draw.uniform(-0.05, 0.05, (6, 3)) if base is None else np.array(base)
         self.top = 0.8 * inside + draw.uniform(-0.05, 0.05, (6, 3)) if top is None else np.array(top)
         self.home, self.zero = np.append(home, quaternion(home_angles)), draw.uniform(0.8, 1.1, 6)
-        model = self.model = self.declared.new("rd_platform_model *")
+        model = self.model = self.ffi.new("rd_platform_model *")
         model.geometry.base, model.geometry.platform = self.base.tolist(), self.top.tolist()
         model.geometry.characteristic_length = self.length = 0.6
         model.home, model.zero_lengths = self.home.tolist(), self.zero.tolist()
         model.condition_limit, model.stroke, model.up = condition_limit, 0.5, [0.0, 0.0, 1.0]
-        machine = self.platform_calls.rd_machine_platform()
-        self.settings.platform = seen_by(self.ffi, "struct rd_platform_model *", model, self.declared)
-        self.settings.machine = seen_by(self.ffi, "rd_machine *", machine, self.declared)
+        self.settings.platform, self.settings.machine = model, self.calls.rd_machine_platform()
         self.setting(hold_deceleration=np.full(6, 1.0), stop_deceleration=np.full(6, 1.0))
         self.core = self.ffi.gc(self.calls.rd_core_new(6, self.settings), self.calls.rd_core_free)
-        self.opaque = seen_by(self.declared, "rd_core *", self.core)
-        self.state = seen_by(self.declared, "rd_platform *", self.core.machine_state)
+        self.state = self.ffi.cast("rd_platform *", self.core.machine_state)
 
     def legs(self, place, rotation):
         """(6) lengths and (6, 6) Jacobian."""
-        arms = self.top @ rotation.T
-        legs = place + arms - self.base
-        lengths = np.linalg.norm(legs, axis=1)
-        directions = legs / lengths[:, None]
-        return lengths, np.hstack([directions, np.cross(arms, directions)])
+        return legs_of(self.base, self.top, place, rotation)
 
     def find(self, lengths, rates=(0.0,) * 6, time=6.0):
-        """Whether a pose is found."""
+        """Return whether a pose is found."""
         values = [*(lengths - self.zero), np.nan], [*rates, np.nan]
         given = [self.ffi.new("double[]", each) for each in values]
         return self.settings.machine.find_place(self.core, time, *given)
