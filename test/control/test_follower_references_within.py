@@ -6,24 +6,13 @@ from functools import lru_cache
 
 import numpy as np
 import pytest
-from arms import two_joint_chain
-from inner_core import Inner
 from inner_follower import follower
-from test_follower_within import INERTIA, MS, NAN, PLACE, WEIGHT, Follower, Model, at
-
-from robot_dynamics.control.arm.controller import ArmController
-from robot_dynamics.control.arm.parameters import ArmParameters
+from test_follower_within import INERTIA, MS, NAN, PLACE, WEIGHT, Follower, at, controlled
 
 SLOPE = np.array([3.0, 7.0])
 """Of the weight at each joint [N m/rad or N/m]."""
 
-
-@lru_cache
-def controlled(parameters):
-    """A controller of two joints, for its settings."""
-    given = {"kp": (100.0, 20.0), "kv": (20.0, 30.0), "ki": -1.0, "max_acceleration": (20.0, 10.0)}
-    given |= {"state_timeout": 0.1, "safe_fade_time": 0.4} | dict(parameters)
-    return Inner(ArmController(two_joint_chain(), Model(), ArmParameters(**given)))
+kept_controlled = lru_cache(controlled)
 
 
 class Detailed(Follower):
@@ -34,7 +23,7 @@ class Detailed(Follower):
     """
 
     def __init__(self, **parameters):
-        self.inner = controlled(tuple(parameters.items()))
+        self.inner = kept_controlled(**parameters)
         self.ffi, self.calls = follower()
         self.settings = self.ffi.new("rd_settings *", self.inner.settings[0])
         self.kept, self.owned, self.fails = [], [], False
@@ -61,18 +50,6 @@ class Detailed(Follower):
 
     def array(self, values):
         return super().array(values if values is None else [*values, np.inf])
-
-    def cycle(self, reference=None, place=PLACE, velocity=(0.0, 0.0), after=MS, effort=None, beside=None):
-        self.now += after
-        self.kept.clear()
-        given = self.ffi.new("rd_cycle *")
-        given.stamp, given.steady = self.now - 1000 * MS, self.now
-        given.position, given.velocity, given.effort = map(self.array, (place, velocity, effort))
-        given.reference = [self.array(part) for part in (reference or [None] * 3)]
-        given.beside = [self.array(part) for part in (beside or [None] * 2)]
-        given.leads, given.most_step = self.leads, self.most_step
-        found = self.calls.rd_follower_update(self.handle, given)
-        return np.array(self.ffi.unpack(found, 2))
 
     def setting(self, **arrays):
         for name, values in arrays.items():

@@ -24,6 +24,13 @@ class Model:
         return INERTIA * qdd + WEIGHT
 
 
+def controlled(**parameters):
+    """A controller of two joints, for its settings."""
+    given = {"kp": (100.0, 20.0), "kv": (20.0, 30.0), "ki": -1.0, "max_acceleration": (20.0, 10.0)}
+    given |= {"state_timeout": 0.1, "safe_fade_time": 0.4} | parameters
+    return Inner(ArmController(two_joint_chain(), Model(), ArmParameters(**given)))
+
+
 class Follower:
     """A follower that is active, with a state every millisecond.
 
@@ -32,9 +39,7 @@ class Follower:
     """
 
     def __init__(self, **parameters):
-        given = {"kp": (100.0, 20.0), "kv": (20.0, 30.0), "ki": -1.0, "max_acceleration": (20.0, 10.0)}
-        given |= {"state_timeout": 0.1, "safe_fade_time": 0.4} | parameters
-        self.inner = Inner(ArmController(two_joint_chain(), Model(), ArmParameters(**given)))
+        self.inner = controlled(**parameters)
         self.ffi, self.calls = follower()
         self.settings = self.inner.settings
         self.handle = self.ffi.gc(
@@ -59,14 +64,15 @@ class Follower:
         self.kept.append(made)
         return made
 
-    def cycle(self, reference=None, place=PLACE, velocity=(0.0, 0.0), after=MS, effort=None):
-        """Efforts of a cycle; a reference has position, velocity and acceleration."""
+    def cycle(self, reference=None, place=PLACE, velocity=(0.0, 0.0), after=MS, effort=None, beside=None):
+        """Efforts of a cycle; a reference has 3 parts, a state of measured joints 2."""
         self.now += after
         self.kept.clear()
         given = self.ffi.new("rd_cycle *")
         given.stamp, given.steady = self.now - 1000 * MS, self.now
         given.position, given.velocity, given.effort = map(self.array, (place, velocity, effort))
-        given.reference = [self.array(r) for r in (reference or [None] * 3)]
+        given.reference = [self.array(part) for part in (reference or [None] * 3)]
+        given.beside = [self.array(part) for part in (beside or [None] * 2)]
         given.leads, given.most_step = self.leads, self.most_step
         found = self.calls.rd_follower_update(self.handle, given)
         return np.array(self.ffi.unpack(found, 2))
