@@ -13,8 +13,6 @@ from robot_dynamics.native.compiler import find_compiler
 
 FLAGS = ("-std=gnu11", "-g", "-O1", "-Wall", "-Wextra", "-Werror")
 SANITIZERS = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all")
-TRAPPED = ("-fsanitize=undefined", "-fsanitize-undefined-trap-on-error")
-"""For a library in Python: what has no defined result, such as an index beyond an array, ends the process."""
 # Fences, which ThreadSanitizer does not know, order atomic values here and nothing else.
 THREADS = ("-fsanitize=thread", "-pthread", "-Wno-tsan", "-Wno-unknown-warning-option")
 
@@ -22,7 +20,7 @@ THREADS = ("-fsanitize=thread", "-pthread", "-Wno-tsan", "-Wno-unknown-warning-o
 def output_of(
     program: Path, sources: Sequence[Path], given: bytes = b"", sanitizers: Sequence[str] = SANITIZERS
 ) -> str:
-    """What a program prints that the sanitizers find nothing wrong with; skips where the compiler has none.
+    """Output of a program that the sanitizers find nothing wrong with; skips where the compiler has none.
 
     Args:
         program: the file to make.

@@ -14,8 +14,9 @@ COUNTED = ("-O0", "--coverage")
 """Options of a library that counts what runs."""
 STRICT = ("-Wall", "-Wextra", "-Werror")
 TRAPPED = ("-fsanitize=undefined", "-fsanitize-undefined-trap-on-error")
+"""What C leaves undefined, such as an index beyond an array, ends the process."""
 USUAL = ("-O1", *STRICT, *TRAPPED)
-"""Options to plant faults with: those of test_controller_package and of test_undefined_behaviour."""
+"""Options to plant faults with, as test_controller_package and test_undefined_behaviour compile."""
 # The library of gcc that counts shows nothing to others.
 _DUMP = """
 void __gcov_dump(void);
