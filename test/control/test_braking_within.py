@@ -185,7 +185,7 @@ def test_without_late_cycles_no_limit_takes_more_than_what_is_left_of_a_motion()
 
 
 def stays(arm, hold, place):
-    """Whether a robot at rest keeps its reference in a stop; else it is taken anew where the robot is."""
+    """Return whether a robot at rest keeps its reference in a stop; else it is taken where the robot is."""
     arm.stop.kind, arm.core.current.plan = 0, arm.ffi.NULL
     arm.put(hold=hold, place=place)
     arm.core.reference.velocity[0] = 0.0
@@ -264,7 +264,7 @@ def test_rates_of_other_coordinates_are_scaled_as_far_as_joints_are_believed(bel
 
 
 def begun(arm, function, *arguments):
-    """What a function returns; what is followed has been dropped for a stop."""
+    """The result of a function; what is followed has been dropped for a stop."""
     core, epoch = arm.core, arm.core.epoch
     core.waits, core.blind.active, core.rejoining.active = 1, 1, 1
     core.waiting[0].plan = arm.later.plan
@@ -372,7 +372,7 @@ AGE = 0.04
 
 
 def from_lost(arm, place, rate=(0.4, -0.2, 0.3)):
-    """Whether a robot moves that is here when states are lost."""
+    """Return whether a robot moves that is here when states are lost."""
     given = [arm.ffi.new("double[]", [*values, 50.0]) for values in (place, rate)]
     return begun(arm, "rd_stop_from", AGE, *given)
 

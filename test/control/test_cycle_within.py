@@ -59,7 +59,7 @@ class Cycle(MadeUpArm):
         setattr(self.machine, name, made)
 
     def update(self, elapsed=0.004, place=PLACE, rate=REST):
-        """What the cycle of a state says, so long after the last one."""
+        """The verdict of a cycle on a state, so long after the last one."""
         self.time += elapsed
         given = [
             self._array([*values, 5.0]) for values in (np.broadcast_to(each, 3) for each in (place, rate))

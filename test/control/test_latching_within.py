@@ -121,7 +121,7 @@ def test_at_a_start_the_load_that_the_observer_has_begun_to_show_is_taken(rule, 
 
 
 def again(arm, rule="FOLLOWING_ERROR", since=4.0, hold=PLACE, stopped=PLACE + 0.1):
-    """Whether a stop so long after another one keeps the place of that."""
+    """Return whether a stop so long after another one keeps the place of that."""
     core = arm.core
     core.supervision.stopped_at = core.time - since
     arm.put(place=PLACE, hold=hold, supervision__stopped=stopped)

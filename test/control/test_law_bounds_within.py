@@ -176,7 +176,7 @@ def test_only_the_law_in_force_estimates_and_not_while_it_waits_for_a_button():
 
 
 def driven_away(law, z, error, rate, elapsed=0.004, ahead=0.0, led=9.0):
-    """What is left of an estimate, of a joint with an error and a speed."""
+    """The rest of an estimate, of a joint with an error and a speed."""
     law.at(reference=error, rate=rate, ahead=ahead, disturbance=z, undisturbed=5.0, led=led)
     law.calls.rd_drop_driving_load(law.core, elapsed, law.settings.settled)
     left = law.get("disturbance")

@@ -30,7 +30,7 @@ FIELDS += ["first", "grew", "square", "weight", "noise", "sign"]
 
 
 class Described:
-    """What the rule says of one joint's velocity errors."""
+    """The rule's verdict on one joint's velocity errors."""
 
     def __init__(self, kp, kv, limit, floor):
         self.kp, self.kv, self.limit, self.floor = kp, kv, limit, floor
@@ -148,7 +148,7 @@ class Swings(MadeUpArm):
         return self.soft * self.kv * slower + self.soft**2 * self.kp * away
 
     def state(self, speed, away, reference=None, elapsed=0.002):
-        """How much faster than the reference each joint is, and its position error."""
+        """Velocity of each joint beyond the reference's, and its position error."""
         reference = self.reference if reference is None else np.asarray(reference)
         self.time += elapsed
         self.core.time = self.time

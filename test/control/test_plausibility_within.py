@@ -313,7 +313,7 @@ def three():
 
 
 def check(made, place=0.5, rate=0.0, time=4.0):
-    """What a state of three joints is, beside a value behind them that none could have."""
+    """The verdict on a state of three joints, beside a value behind them that none could have."""
     given = [
         made._array([*np.broadcast_to(values, 3), 77.0]) for values in (place, np.asarray(rate, dtype=float))
     ]

@@ -42,7 +42,7 @@ class Gap(MadeUpArm):
             rate[j] = self.rate[j]
 
     def begin(self, elapsed=0.1, period=0.004):
-        """Whether a state after a gap makes the reference rejoin; None: it is no gap."""
+        """Return whether a state after a gap makes the reference rejoin; None: it is no gap."""
         self.calls.rd_begin_rejoining(self.core, 5.0, elapsed, period)
         gap = self.core.rejoining
         return None if gap.began == -1.0 else bool(gap.active)

@@ -215,7 +215,7 @@ def test_the_way_back_has_ended_where_its_plan_is_followed_no_more(follows):
 
 
 def blocked(external, threshold, way, behind=0.0):
-    """Whether external efforts block a way back, which ends by an emergency stop then."""
+    """Return whether external efforts block a way back, which ends by an emergency stop then."""
     arm = Touched()
     arm.choose()
     arm.go_on()

@@ -190,7 +190,7 @@ def test_without_feedback_or_with_brakes_no_gains_rise():
 
 
 def pull(stop, softness):
-    """What the errors of 0.02 and -0.03 pull with a softness: within 1/4 of the square of kv above 1."""
+    """The pull of errors of 0.02 and -0.03 with a softness: within 1/4 of the square of kv above 1."""
     error = np.array([0.02, -0.03])
     kp = softness**2 * stop.kp
     if softness > 1.0:

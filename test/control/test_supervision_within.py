@@ -59,7 +59,7 @@ class Watched(MadeUpArm):
         return self.core.supervision.rules[getattr(self.calls, f"RD_{name}")]
 
     def supervise(self, time=5.0, error=REST, velocity=REST, place=-0.5, **fields):
-        """Whether a stop begins in a state so far behind its reference."""
+        """Return whether a stop begins in a state so far behind its reference."""
         self.core.time = time
         self.put(
             reference__position=np.asarray(error) + place, state__position=place, state__velocity=velocity
@@ -310,7 +310,7 @@ def test_an_error_that_no_leap_began_or_that_is_over_is_no_reset():
 
 
 def move(made, rates, steps, period=0.01, share=1.0, start=1.0, reference=REST, **fields):
-    """Whether a stop begins in states with such velocities, of which positions show a share."""
+    """Return whether a stop begins in states with such velocities, of which positions show a share."""
     found, place, rates = [], np.array([0.7, -0.4, 0.3]), np.asarray(rates)
     for k in range(steps):
         made.core.time = start + k * period
@@ -422,7 +422,7 @@ def test_legs_of_a_platform_whose_load_is_doubted_are_compared_with_the_rates_of
 
 
 def swinging(made, joints=(1,), last=0.5, peak=0.75, share=0.25, **fields):
-    """Whether a stop begins in a state in which joints swing for the seventh half of a period."""
+    """Return whether a stop begins in a state in which joints swing for the seventh half of a period."""
     made.rules.oscillation = share
     made.core.time = 5.0
     for j in range(3):

@@ -64,7 +64,7 @@ class Model:
         return np.array(list(made)[: self.n]) if found else None
 
     def index(self, q):
-        """Which of the poses it is; one beyond them is the last."""
+        """Index of the pose; one beyond them is the last."""
         return self.indices[round(float((q[0] - self.lower[0]) / (self.upper[0] - self.lower[0])), 9)]
 
 

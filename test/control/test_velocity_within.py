@@ -70,7 +70,7 @@ def test_a_gap_of_exactly_a_fifth_of_a_second_is_bridged(arm):
 
 
 def moved(arm, steps, step=0.5, period=0.01, joint=0, begin=1.0, place=0.0):
-    """Whether each zero is replaced while a joint moves by such steps."""
+    """Return whether each zero is replaced while a joint moves by such steps."""
     q, found = np.full(3, place), []
     for k in range(steps):
         velocity, own = arm.usable(begin + period * k, q)

@@ -38,7 +38,7 @@ CRASHED, LATE, REFUSED = "a crash", "its time", "the compiler"
 
 @dataclass(frozen=True)
 class Orders:
-    """What a process shall do.
+    """Orders for a process.
 
     Attributes:
         tests: files.
