@@ -51,7 +51,7 @@ TEST_TOOLS = [
     "casadi>=3.6,<4",
 ]
 # It makes the mutants; another version would draw another sample from the same seed.
-MUTATION_TOOLS = ["cosmic-ray==8.7.0"]
+MUTATION_TOOLS = ["cosmic-ray==8.7.0", "coverage==7.17.5"]
 # The last series of each that Python 3.10 has too. rosdoc2 takes no newer docutils.
 DOCS_TOOLS = [
     "sphinx>=8.1,<8.3",

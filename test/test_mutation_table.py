@@ -1,4 +1,4 @@
-"""Every module of the package has tests that a fault in it is shown to, and all of these exist."""
+"""Every C file of the package has tests that a fault in it is shown to, and all of these exist."""
 
 import sys
 from pathlib import Path
@@ -9,7 +9,7 @@ import robot_dynamics
 
 TESTS = Path(__file__).parent
 PACKAGE = Path(robot_dynamics.__file__).parent
-MODULES = sorted(path.relative_to(PACKAGE) for path in PACKAGE.rglob("*.py"))
+SOURCES = sorted(path.relative_to(PACKAGE) for path in PACKAGE.rglob("*.c"))
 
 
 @pytest.fixture
@@ -21,9 +21,9 @@ def table(monkeypatch):
     return concerning
 
 
-def test_every_module_has_tests(table):
-    for module in MODULES:
-        assert table.tests_for(module)
+def test_every_c_file_has_tests(table):
+    for source in SOURCES:
+        assert table.tests_for(source)
 
 
 def test_every_entry_is_of_the_package_and_its_tests_exist(table):
@@ -97,3 +97,66 @@ def test_a_fault_is_told_in_its_line(checkout):
     (checkout / source).write_text("int f(int a)\n{\n    return a < 2;\n}\n")
     told = [fault.told(checkout) for fault in faults_in_c.c_faults(faults_in_c.Target(source), checkout)]
     assert told == ["core.c: return a [< -> <=] 2;", "core.c: return a < [2 -> 3];"]
+
+
+MODULE = '''"""A module."""
+LIMIT = 3
+
+
+class Thing:
+    size: int = 2
+
+    def grow(self, by=1):
+        if (
+            by > LIMIT
+        ):
+            return 0
+        else:
+            return self.size + by
+
+
+def double(thing):
+    def inner(k=2):
+        return thing.grow(k)
+
+    return inner()
+'''
+
+
+@pytest.fixture
+def places(checkout):
+    import places
+
+    module, user = Path("robot_dynamics/thing.py"), Path("robot_dynamics/user.py")
+    (checkout / module).write_text(MODULE)
+    (checkout / user).write_text("from robot_dynamics.thing import double\n\ndef use():\n    double(1)\n")
+    found = places.Places(checkout, [module, user])
+    return lambda line: [(place.name, *span) for place, *span in found.concerned(module, line)]
+
+
+def test_a_fault_in_a_function_concerns_its_statement(places):
+    assert places(10) == [("thing.py", 9, 11)]  # a head
+    assert places(12) == [("thing.py", 12, 12)]
+    assert places(14) == [("thing.py", 14, 14)]
+    assert places(19) == [("thing.py", 19, 19)]
+
+
+def test_a_fault_that_runs_at_the_import_concerns_all_functions_of_a_module_and_its_users(places):
+    everything = [("thing.py", 9, 14), ("thing.py", 18, 21), ("user.py", 4, 4)]
+    for line in (2, 6, 8):
+        assert [span for span in places(line) if span != ("thing.py", 19, 19)] == everything
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        ("LIMIT = 3", "LIMIT = 4", "LIMIT = [3 -> 4]"),
+        ("by > LIMIT", "by >= LIMIT", "by [> -> >=] LIMIT"),
+        ("self.size + by", "self.size - by", "return self.size [+ -> -] by"),
+        ("return inner()", "return not inner()", "return [inner -> not inner]()"),
+    ],
+)
+def test_a_fault_in_python_is_told_in_its_line(checkout, old, new, told):
+    import places
+
+    assert places.in_its_line(MODULE, MODULE.replace(old, new)) == told

@@ -6,56 +6,26 @@ stands first what it shall do, then a line for each fault; it answers each on it
 
 from __future__ import annotations
 
-import bisect
 import json
 import os
 import random
-import select
-import signal
 import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TextIO
 
 import pytest
+from children import CRASHED, LATE, in_child, lines_to
 from objects import COUNTED, Objects, Refused, sources
+from orders import Orders, Patience, in_order
 from reach import Coverage, Memory, Numbering, Reached, Recorder
 
 from robot_dynamics.control.core import library
 from robot_dynamics.native.compiler import find_compiler
 
-LEADING = 8
-"""Tests that noticed most faults of a source come first."""
-SHORT = (0.05, 0.2, 0.5, 1.0)
-"""Tests up to so many seconds come next, each file's together, which share its fixtures."""
-SLOWER, PATIENCE = 6.0, 60.0
-"""Times, and seconds more, that tests may take with a fault before it is noticed by that."""
-CRASHED, LATE, REFUSED = "a crash", "its time", "the compiler"
-
-
-@dataclass(frozen=True)
-class Orders:
-    """Orders for a process.
-
-    Attributes:
-        tests: files.
-        drills: those of them that compile the sources themselves: they concern every line.
-        number, processes: which of the processes this is, and of how many.
-        kept: folder of measurements.
-        marks: of the tests, for pytest.
-        longest: that a test may take [s].
-    """
-
-    tests: Sequence[str]
-    drills: Sequence[str]
-    number: int
-    processes: int
-    kept: str
-    marks: str
-    longest: float
+REFUSED = "the compiler"
 
 
 class Judge:
@@ -113,7 +83,7 @@ class Judge:
             if os.getppid() != parent:
                 raise KeyboardInterrupt  # who asked has ended
             names = [name for name in self._items if name.partition("::")[0] == test]
-            if self._in_child(lambda test=test, names=names: self._recorded(test, names), 900.0) is None:
+            if in_child(lambda test=test, names=names: self._recorded(test, names), 900.0) is None:
                 self._memory.keep(test, 0, [Reached(name, 0.0, None) for name in names])
 
     def _recorded(self, test: str, names: Sequence[str]) -> str:
@@ -160,23 +130,16 @@ class Judge:
         number = self._numbering.counted(source, line, self._executable)
         most = self._orders.longest
         found = [one for one in self._tests.values() if one.reaches(number) and one.seconds <= most]
-        noticing = self._noticing.get(source.as_posix(), Counter())
-        leading = sorted((one.name for one in found if noticing[one.name]), key=lambda name: -noticing[name])
-        leading = leading[:LEADING]
-        groups: dict[tuple[int, str], list[Reached]] = {}
-        for one in found:
-            kind = bisect.bisect_left(SHORT, one.seconds)
-            groups.setdefault((kind, one.name.partition("::")[0]), []).append(one)
-        rest = [one.name for place in sorted(groups) for one in groups[place]]
+        names = in_order(found, self._noticing.get(source.as_posix(), Counter()))
         drills = [name for name in self._items if name.partition("::")[0] in self._orders.drills]
         drills = [] if most < float("inf") else drills
-        return list(dict.fromkeys([*leading, *rest, *drills]))
+        return list(dict.fromkeys([*names, *drills]))
 
     def _noticed(self, made: Path, tests: Sequence[str]) -> str | None:
         if not tests:
             return None
         usual = sum(self._tests[name].seconds for name in tests if name in self._tests)
-        return self._in_child(lambda: self._run(made, tests), PATIENCE + SLOWER * usual)
+        return in_child(lambda: self._run(made, tests), Patience.given(usual))
 
     def _passes_without(self, test: str) -> bool:
         """True where a test passes alone, and without any fault."""
@@ -194,59 +157,11 @@ class Judge:
                 break
         return self._failed if first else None
 
-    def _in_child(self, run: Callable[[], str | None], patience: float) -> str | None:
-        """What ``run`` returns in a process of its own; CRASHED or LATE where it returns nothing."""
-        reading, writing = os.pipe()
-        child = os.fork()
-        if child == 0:
-            os.setpgid(0, 0)
-            os.close(reading)
-            try:
-                os.write(writing, json.dumps(run()).encode())
-            finally:
-                os._exit(0)
-        os.close(writing)
-        try:
-            return _answer_of(reading, time.monotonic() + patience)
-        finally:
-            os.close(reading)
-            _end(child)
-
-
-def _answer_of(reading: int, until: float) -> str | None:
-    text = b""
-    while True:
-        ready, _, _ = select.select([reading], [], [], max(0.0, until - time.monotonic()))
-        if not ready:
-            return LATE
-        more = os.read(reading, 4096)
-        if not more:
-            return json.loads(text) if text else CRASHED
-        text += more
-        if text.endswith((b"null", b'"')):
-            return json.loads(text)
-
-
-def _end(child: int) -> None:
-    """End a child and what it has started."""
-    try:
-        os.killpg(child, signal.SIGKILL)
-    except ProcessLookupError:
-        os.kill(child, signal.SIGKILL)
-    os.waitpid(child, 0)
-
-
-def _lines(out: int) -> Callable[[Any], None]:
-    def answer(message: Any) -> None:
-        os.write(out, (json.dumps(message) + "\n").encode())
-
-    return answer
-
 
 def main() -> int:
     """Collect the tests, measure them, judge what is asked for."""
     find_compiler()
-    asked, answer = os.fdopen(os.dup(0)), _lines(os.dup(1))
+    asked, answer = os.fdopen(os.dup(0)), lines_to(os.dup(1))
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     log = os.open("judge.log", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     os.dup2(log, 1)

@@ -1,7 +1,7 @@
 """Plant small faults in the package, one at a time, and count those that the tests notice.
 
-The tests of ``make test`` come first; what they do not notice is given to the long ones. A fault in the core
-meets the tests that reach its line, the shortest first; those of equivalents.txt are not planted.
+A fault meets the tests that reach its line, the shortest first; for C outside of the core these are the tests
+of concerning.py. Those of equivalents.txt are not planted.
 
     python test/mutation/run.py [--sample 100] [--seed 1] [--workers 2] [module, folder or module:line ...]
 
@@ -33,11 +33,10 @@ from pathlib import Path
 from typing import Any
 
 from concerning import DRILLS, tests_for
-from cosmic_ray.mutating import mutate_and_test
 from cosmic_ray.testing import run_tests
-from cosmic_ray.work_item import MutationSpec, TestOutcome, WorkerOutcome
+from cosmic_ray.work_item import TestOutcome
 from objects import sources
-from sampling import CFault, Fault, mutants, sample, targets
+from sampling import CFault, Fault, mutants, planted, sample, targets, told_of
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 PACKAGE = Path("robot_dynamics")
@@ -119,8 +118,11 @@ def usual_time(tests: tuple[str, ...], marks: str) -> float | None:
     return time.monotonic() - began if done.returncode == 0 else None
 
 
-def survives_in_c(fault: CFault, run: str, patience: float) -> tuple[bool, str]:
-    """As :func:`survives`; a fault that the compiler refuses is noticed."""
+def survives(fault: CFault, run: str, patience: float) -> tuple[bool, str]:
+    """True where the tests pass with the fault, beside the lines before and after.
+
+    A fault that the compiler refuses is noticed.
+    """
     text, line = fault.module_path.read_text(encoding="utf-8"), fault.start_pos[0] - 1
     planted = fault.planted(text)
     try:
@@ -132,49 +134,37 @@ def survives_in_c(fault: CFault, run: str, patience: float) -> tuple[bool, str]:
     return outcome is TestOutcome.SURVIVED, change
 
 
-def survives(mutant: MutationSpec, run: str, patience: float) -> tuple[bool, str]:
-    """True where the tests pass with the fault, beside the lines before and after."""
-    result = mutate_and_test([mutant], run, patience)
-    if result.worker_outcome is not WorkerOutcome.NORMAL:
-        raise RuntimeError(f"{mutant} cannot be planted: {result.output}")
-    lines = [line for line in (result.diff or "").splitlines() if line[:1] in "+-" and line[:3] not in MARKS]
-    return not result.is_killed, "\n".join(f"    {line}" for line in lines)
-
-
-def judge(mutant: Fault) -> Verdict:
+def judge(mutant: CFault) -> Verdict:
     """Plant a mutant in this process's copy, run the tests that concern it, and take it out again."""
     module = mutant.module_path.relative_to(PACKAGE)
     tests = tests_for(module)
-    operator = mutant.operator_name.removeprefix("core/").removeprefix("Replace")
-    name = f"{module}:{mutant.start_pos[0]} {operator}"
+    name = f"{module}:{mutant.start_pos[0]} {mutant.operator_name}"
     change = ""
     for marks in STAGES:
         usual = usual_time(tests, marks)
         if usual is None:
             continue
         run, patience = command(tests, marks), SLOWER * usual + 10.0
-        if isinstance(mutant, CFault):
-            alive, change = survives_in_c(mutant, run, patience + COMPILING)
-        else:
-            alive, change = survives(mutant, run, patience)
+        alive, change = survives(mutant, run, patience + COMPILING)
         if not alive:
             return Verdict(name, True, change)
     return Verdict(name, False, change)
 
 
 class Forked:
-    """A process that judges faults of the core.
+    """A process that judges faults.
 
     Args:
+        script: of it.
         copy: of the repository, for it alone.
         orders: what it shall do.
     """
 
-    def __init__(self, copy: Path, orders: dict[str, Any]) -> None:
+    def __init__(self, script: str, copy: Path, orders: dict[str, Any]) -> None:
         environment = os.environ | environment_in(copy)
         environment["PYTHONPATH"] = os.pathsep.join((str(copy), str(copy / "test/mutation")))
         environment.pop("RD_REQUIRE", None)
-        call = [sys.executable, str(copy / "test/mutation/forked.py")]
+        call = [sys.executable, str(copy / "test/mutation" / script)]
         pipe = subprocess.PIPE
         self._process = subprocess.Popen(call, cwd=copy, env=environment, stdin=pipe, stdout=pipe, text=True)
         self._log = copy / "judge.log"
@@ -203,28 +193,47 @@ class Forked:
         self._process.kill()
         self._process.wait()
 
-    def judged(self, fault: CFault) -> Verdict:
+    def judged(self, fault: Fault) -> Verdict:
         """Verdict on a fault."""
         line, _ = fault.start_pos
-        given = {"source": str(fault.module_path), "offset": fault.offset, "line": line}
-        self.send(given | {"before": fault.before, "after": fault.after})
+        given: dict[str, Any] = {"source": str(fault.module_path), "line": line}
+        if isinstance(fault, CFault):
+            given |= {"offset": fault.offset, "before": fault.before, "after": fault.after}
+        else:
+            given["text"] = planted(fault, REPOSITORY)
+        self.send(given)
         got = self.receive()
         module = fault.module_path.relative_to(PACKAGE)
-        name = f"{module}:{line} {fault.operator_name}"
-        told = f"    {fault.told(REPOSITORY)}\n    {got['tests']} tests, {got['seconds']:.0f} s, {got['by']}"
+        name = f"{module}:{line} {fault.operator_name.removeprefix('core/').removeprefix('Replace')}"
+        told = (
+            f"    {told_of(fault, REPOSITORY)}\n    {got['tests']} tests, {got['seconds']:.0f} s, {got['by']}"
+        )
         return Verdict(name, got["by"] is not None, told)
 
 
-def judge_in_core(
-    faults: Sequence[CFault], folder: str, processes: int, marks: str, longest: float
-) -> Iterator[Verdict]:
-    """Verdicts on faults of the core, as they come."""
+def tests_of_core(faults: Sequence[Fault]) -> list[str]:
+    """Files of tests that concern faults of the core."""
     modules = dict.fromkeys(fault.module_path.relative_to(PACKAGE) for fault in faults)
-    tests = list(dict.fromkeys(test for module in modules for test in tests_for(module)))
+    return list(dict.fromkeys(test for module in modules for test in tests_for(module)))
+
+
+def tests_of_python() -> list[str]:
+    """All files of tests; those of nodes have none with the marks."""
+    found = Path("test").rglob("test_*.py")
+    return sorted(
+        path.as_posix() for path in found if not path.parts[1].startswith(("ros_", "drills", "fuzz"))
+    )
+
+
+def judge_in_forks(
+    script: str, faults: Sequence[Fault], tests: Sequence[str], folder: str, given: argparse.Namespace
+) -> Iterator[Verdict]:
+    """Verdicts of processes that fork, as they come."""
     drills = [test for test in DRILLS if test in tests]
+    processes = given.workers
     orders = {"tests": tests, "drills": drills, "processes": processes, "kept": str(REPOSITORY / KEPT)}
-    orders |= {"marks": marks, "longest": longest}
-    workers = [Forked(copy_into(folder), orders | {"number": k}) for k in range(processes)]
+    orders |= {"marks": STAGES[0] if given.short else OTHERS, "longest": given.longest}
+    workers = [Forked(script, copy_into(folder), orders | {"number": k}) for k in range(processes)]
     began = time.monotonic()
     for said in ("measured", None):
         for worker in workers:
@@ -263,9 +272,6 @@ def judge_in_core(
             worker.end()
 
 
-MARKS = ("---", "+++")
-
-
 def main(words: Sequence[str] | None = None) -> int:
     """Sample, judge, report."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
@@ -285,29 +291,33 @@ def main(words: Sequence[str] | None = None) -> int:
     print(f"{len(drawn)} mutants of {len(chosen)} modules, seed {given.seed}", flush=True)
     began, verdicts = time.monotonic(), []
     core = set(sources(REPOSITORY))
-    in_core = [mutant for mutant in drawn if isinstance(mutant, CFault) and mutant.module_path in core]
     known = equivalents()
+    wanted = [fault for fault in drawn if told_of(fault, REPOSITORY) not in known]
+    in_python = [fault for fault in wanted if not isinstance(fault, CFault)]
+    in_core = [fault for fault in wanted if fault.module_path in core]
+    elsewhere = [fault for fault in wanted if isinstance(fault, CFault) and fault.module_path not in core]
     with tempfile.TemporaryDirectory(prefix="robot_dynamics_mutation_", ignore_cleanup_errors=True) as folder:
-        marks = STAGES[0] if given.short else OTHERS
-        elsewhere = [mutant for mutant in drawn if mutant.module_path not in core]
-        wanted = [mutant for mutant in in_core if mutant.told(REPOSITORY) not in known]
         # Mutants with the same tests follow one another, so that few tests are timed in both copies.
         elsewhere.sort(key=lambda mutant: mutant.module_path)
-        forked = judge_in_core(wanted, folder, given.workers, marks, given.longest) if wanted else ()
-        for verdict in itertools.chain(forked, judge_elsewhere(elsewhere, folder, given.workers)):
+        verdicts_of = itertools.chain(
+            judge_in_forks("forked.py", in_core, tests_of_core(in_core), folder, given) if in_core else (),
+            judge_in_forks("afresh.py", in_python, tests_of_python(), folder, given) if in_python else (),
+            judge_elsewhere(elsewhere, folder, given.workers),
+        )
+        for verdict in verdicts_of:
             print(
                 f"{'killed  ' if verdict.noticed else 'SURVIVED'} {verdict.name}\n{verdict.change}",
                 flush=True,
             )
             verdicts.append(verdict)
     report(verdicts, time.monotonic() - began)
-    if len(wanted) < len(in_core):
-        print(f"beside {len(in_core) - len(wanted)} that change nothing, by {EQUIVALENTS.name}")
+    if len(wanted) < len(drawn):
+        print(f"beside {len(drawn) - len(wanted)} that change nothing, by {EQUIVALENTS.name}")
     return 0
 
 
-def judge_elsewhere(faults: Sequence[Fault], folder: str, processes: int) -> Iterator[Verdict]:
-    """Verdicts on faults outside of the core."""
+def judge_elsewhere(faults: Sequence[CFault], folder: str, processes: int) -> Iterator[Verdict]:
+    """Verdicts on faults of C files outside of the core."""
     if not faults:
         return
     spawn = multiprocessing.get_context("spawn")
@@ -323,7 +333,7 @@ EQUIVALENTS = Path(__file__).with_name("equivalents.txt")
 
 
 def equivalents() -> frozenset[str]:
-    """Faults that change nothing, each as :meth:`CFault.told`; the lines below each say why."""
+    """Faults that change nothing, each as :func:`told_of`; the lines below each say why."""
     lines = EQUIVALENTS.read_text(encoding="utf-8").splitlines()
     return frozenset(line for line in lines if line and not line.startswith((" ", "#")))
 

@@ -9,9 +9,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from cosmic_ray.ast import ast_nodes, get_ast_from_path
+from cosmic_ray.mutating import mutate_code
 from cosmic_ray.plugins import get_operator, operator_names
 from cosmic_ray.work_item import MutationSpec
 from faults_in_c import CFault, Position, Target, c_faults
+from places import in_its_line
 
 ARITHMETIC = {"Add", "Sub", "Mul", "Div"}
 ORDER = {"Lt", "LtE", "Gt", "GtE", "Eq", "NotEq"}
@@ -103,3 +105,24 @@ def sample(found: Sequence[Fault], size: int, seed: int) -> list[Fault]:
     generator = random.Random(seed)
     drawn = generator.sample(sorted(places), min(size, len(places)))
     return [generator.choice(places[place]) for place in drawn]
+
+
+def planted(fault: MutationSpec, root: Path) -> str:
+    """The text of a Python module with a fault.
+
+    Raises:
+        RuntimeError: it cannot be planted.
+    """
+    text = (root / fault.module_path).read_text(encoding="utf-8")
+    made = mutate_code(text, get_operator(fault.operator_name)(), fault.occurrence)
+    if made is None:
+        raise RuntimeError(f"{fault} cannot be planted")
+    return str(made)
+
+
+def told_of(fault: Fault, root: Path) -> str:
+    """A fault in its line; in Python e.g. ``model/frames.py: a [< -> <=] b``."""
+    if isinstance(fault, CFault):
+        return fault.told(root)
+    text = (root / fault.module_path).read_text(encoding="utf-8")
+    return f"{Path(*fault.module_path.parts[1:])}: {in_its_line(text, planted(fault, root))}"

@@ -1,0 +1,266 @@
+"""Judge faults in Python modules: a process that forks for each, and imports the package in the fork.
+
+It runs in a copy of the repository, which it changes, and has imported what the tests need of other packages,
+so that a fork imports only the package. Standard input and output are those of forked.py.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import random
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TextIO
+
+import pytest
+from children import in_child, lines_to
+from orders import Orders, Patience, in_order
+from places import Places
+from reach import Memory, Numbering, Reached, Recorder
+
+FIRST = 3
+"""Files of tests that run first: to collect all files takes longer than most tests."""
+
+
+class PythonCoverage:
+    """Lines of the package that ran, by the tracer of coverage.py.
+
+    Args:
+        root: of the repository.
+        numbering: of the lines.
+    """
+
+    def __init__(self, root: Path, numbering: Numbering) -> None:
+        from coverage import Coverage
+
+        self._root, self._numbering = root, numbering
+        self._coverage = Coverage(
+            data_file=None, config_file=False, include=[f"{root}/robot_dynamics/*"], messages=False
+        )
+        self._coverage.start()
+        self._data: dict[str, set[int]] = self._coverage._collector.data
+        self.executable = 0
+
+    def take(self) -> int:
+        """Lines that ran since the last call, a bit for each."""
+        ran = 0
+        for name, lines in list(self._data.items()):
+            source = self._numbering.source(name) if lines else None
+            if source is not None:
+                for line in list(lines):
+                    ran |= 1 << self._numbering.number(source, line)
+            lines.clear()
+        self.executable |= ran
+        return ran
+
+    def forget(self) -> None:
+        """Start counting."""
+        self.take()
+
+
+@dataclass
+class Chosen:
+    """The plugin that runs tests of a list in its order, and tells the first that fails.
+
+    Attributes:
+        names: of tests.
+        failed: the first that failed.
+    """
+
+    names: Sequence[str]
+    failed: str | None = None
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        place = {name: k for k, name in enumerate(self.names)}
+        items[:] = sorted(
+            (item for item in items if item.nodeid in place), key=lambda item: place[item.nodeid]
+        )
+
+    def pytest_runtest_logreport(self, report: Any) -> None:
+        if report.failed and self.failed is None:
+            self.failed = report.nodeid
+
+    def pytest_collectreport(self, report: Any) -> None:
+        if report.failed and self.failed is None:
+            self.failed = f"the collection of {report.nodeid}"
+
+
+class ImportJudge:
+    """Forks that import the package and run tests.
+
+    Args:
+        orders: what to do.
+    """
+
+    def __init__(self, orders: Orders) -> None:
+        self._orders = orders
+        self._root = Path.cwd()
+        modules = sorted(
+            path.relative_to(self._root) for path in (self._root / "robot_dynamics").rglob("*.py")
+        )
+        self._numbering = Numbering(self._root, modules)
+        self._places = Places(self._root, modules)
+        self._memory = Memory(Path(orders.kept) / "python", self._root)
+        self._noticing: dict[str, Counter[str]] = {}
+        self._sound: set[str] = set()
+        self._stamp = time.time() // 1 + 10
+
+    # Tests in a fork.
+
+    def _pytest(self, tests: Sequence[str], plugins: Sequence[Any]) -> int:
+        words = ("-q", "-x", "-p", "no:cacheprovider", "-m", self._orders.marks, "--basetemp", "tests.tmp")
+        return int(pytest.main([*words, *tests], plugins=list(plugins)))
+
+    def _first_failing(self, names: Sequence[str]) -> str | None:
+        chosen = Chosen(names)
+        code = self._pytest(list(dict.fromkeys(name.partition("::")[0] for name in names)), [chosen])
+        if chosen.failed is not None or code in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED):
+            return chosen.failed
+        return f"pytest, which ended with {code}"
+
+    # Before any fault.
+
+    def _imported(self, test: str) -> list[str]:
+        """Modules of other packages that a file of tests imports."""
+        self._pytest(["--collect-only", test], [])
+        inside = str(self._root)
+        found = []
+        for name, module in list(sys.modules.items()):
+            file = getattr(module, "__file__", None) or ""
+            if name != "__main__" and file and not file.startswith(inside) and "mutation" not in file:
+                found.append(name)
+        return found
+
+    def prepare(self) -> None:
+        """Import what tests import of other packages."""
+        names = in_child(lambda: self._imported("test"), 300.0)
+        assert isinstance(names, list), names
+        for name in names:
+            if not name.startswith(("robot_dynamics", "_pytest.", "conftest")):
+                try:
+                    importlib.import_module(name)
+                except Exception:
+                    continue
+
+    def measure(self) -> None:
+        """Measure what tests reach."""
+        missing = [test for test in self._orders.tests if self._memory.recall(test) is None]
+        random.Random(1).shuffle(missing)
+        parent = os.getppid()
+        for test in missing[self._orders.number :: self._orders.processes]:
+            if os.getppid() != parent:
+                raise KeyboardInterrupt  # who asked has ended
+            if in_child(lambda test=test: self._recorded(test), 900.0) != "done":
+                self._memory.keep(test, 0, [])
+
+    def _recorded(self, test: str) -> str:
+        coverage = PythonCoverage(self._root, self._numbering)
+        recorder = Recorder(coverage)
+        words = ("-q", "-p", "no:cacheprovider", "-m", self._orders.marks, "--basetemp", "tests.tmp")
+        pytest.main([*words, test], plugins=[recorder])
+        self._memory.keep(test, coverage.executable, recorder.found.values())
+        return "done"
+
+    def recall(self) -> dict[str, Any]:
+        """Read the measurements: the number of tests, and those that are not used."""
+        self._tests: dict[str, Reached] = {}
+        for test in self._orders.tests:
+            known = self._memory.recall(test)
+            if known is not None:
+                self._tests.update(known[1])
+        silent = [name for name, one in self._tests.items() if one.lines is None]
+        return {"tests": len(self._tests), "silent": silent}
+
+    # Faults.
+
+    def judged(self, fault: Any) -> Any:
+        """Who notices a fault: None, a test, or CRASHED, LATE."""
+        began = time.monotonic()
+        source = Path(fault["source"])
+        usual = source.read_text(encoding="utf-8")
+        times = source.stat()
+        tests = self._concerned(source, fault["line"])
+        count, by = len(tests), None
+        try:
+            while tests:
+                self._stamp += 1  # compiled modules are told apart by their seconds
+                source.write_text(fault["text"], encoding="utf-8")
+                os.utime(source, (self._stamp, self._stamp))
+                by, tests = self._noticed(tests)
+                source.write_text(usual, encoding="utf-8")
+                os.utime(source, (times.st_atime, times.st_mtime))
+                if by not in self._tests or self._passes_without(by):
+                    break
+                self._tests.pop(by)
+                tests, by = [name for name in tests if name != by], None
+        finally:
+            source.write_text(usual, encoding="utf-8")
+            os.utime(source, (times.st_atime, times.st_mtime))
+        if by in self._tests:
+            self._noticing.setdefault(fault["source"], Counter())[by] += 1
+        return {"by": by, "tests": count, "seconds": time.monotonic() - began}
+
+    def _concerned(self, source: Path, line: int) -> list[str]:
+        wanted = 0
+        for module, first, last in self._places.concerned(source, line):
+            begin, end = self._numbering.number(module, first), self._numbering.number(module, last)
+            wanted |= (1 << (end + 1)) - (1 << begin)
+        most = self._orders.longest
+        found = [
+            one for one in self._tests.values() if one.lines and one.lines & wanted and one.seconds <= most
+        ]
+        return in_order(found, self._noticing.get(source.as_posix(), Counter()))
+
+    def _noticed(self, tests: Sequence[str]) -> tuple[str | None, list[str]]:
+        """Who notices the fault that is planted, and the tests that have not run to their end."""
+        for part in self._parts(tests):
+            usual = sum(self._tests[name].seconds for name in part)
+            by = in_child(lambda part=part: self._first_failing(part), Patience.given(usual))
+            if by is not None:
+                return by, list(tests)
+            tests = [name for name in tests if name not in set(part)]
+        return None, []
+
+    def _parts(self, tests: Sequence[str]) -> Iterator[list[str]]:
+        files = list(dict.fromkeys(name.partition("::")[0] for name in tests))[:FIRST]
+        first = [name for name in tests if name.partition("::")[0] in files and self._tests[name].seconds < 1]
+        yield from filter(None, (first, [name for name in tests if name not in set(first)]))
+
+    def _passes_without(self, test: str) -> bool:
+        """True where a test passes alone, and without any fault."""
+        if test not in self._sound:
+            by = in_child(lambda: self._first_failing([test]), Patience.given(self._tests[test].seconds))
+            if by is None:
+                self._sound.add(test)
+        return test in self._sound
+
+
+def main() -> int:
+    """Import, measure, judge what is asked for."""
+    asked: TextIO = os.fdopen(os.dup(0))
+    answer = lines_to(os.dup(1))
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    log = os.open("judge.log", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    os.dup2(log, 1)
+    os.dup2(log, 2)
+    import json
+
+    judge = ImportJudge(Orders(**json.loads(asked.readline())))
+    judge.prepare()
+    judge.measure()
+    answer("measured")
+    asked.readline()
+    answer(judge.recall())
+    for line in asked:
+        answer(judge.judged(json.loads(line)))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
