@@ -33,17 +33,15 @@ class Places:
     def concerned(self, module: Path, line: int) -> list[Span]:
         """Spans of which a test must reach a line to notice a fault in this one.
 
-        A line of a function: its statement. One that runs where the module is imported: all functions of the
-        module and of those that import it.
+        A line of a function: its statement. One that runs where the module is imported: that line, and all
+        functions of the module and of those that import it.
         """
         statement = _statement(self._trees[module], line)
         if statement is not None:
             return [(module, *statement)]
-        return [
-            (place, *span)
-            for place in (module, *self._importers[module])
-            for span in _bodies(self._trees[place])
-        ]
+        places = (module, *self._importers[module])
+        bodies = [(place, *span) for place in places for span in _bodies(self._trees[place])]
+        return [(module, line, line), *bodies]
 
 
 def _imports(tree: ast.Module) -> Iterator[str]:
