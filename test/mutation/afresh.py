@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 import os
 import random
+import shutil
 import sys
 import time
 from collections import Counter
@@ -63,7 +64,7 @@ class PythonCoverage:
         self.take()
 
 
-@dataclass
+@dataclass(eq=False)
 class Chosen:
     """The plugin that runs tests of a list in its order, and tells the first that fails.
 
@@ -149,7 +150,10 @@ class ImportJudge:
                     continue
 
     def measure(self) -> None:
-        """Measure what tests reach."""
+        """Measure what tests reach; what they compile is kept too."""
+        compiled, cache = Path(self._orders.kept) / "compiled", Path(os.environ["XDG_CACHE_HOME"])
+        if compiled.is_dir():
+            shutil.copytree(compiled, cache, dirs_exist_ok=True)
         missing = [test for test in self._orders.tests if self._memory.recall(test) is None]
         random.Random(1).shuffle(missing)
         parent = os.getppid()
@@ -158,6 +162,8 @@ class ImportJudge:
                 raise KeyboardInterrupt  # who asked has ended
             if in_child(lambda test=test: self._recorded(test), 900.0) != "done":
                 self._memory.keep(test, 0, [])
+        if missing and cache.is_dir():
+            shutil.copytree(cache, compiled, dirs_exist_ok=True)
 
     def _recorded(self, test: str) -> str:
         coverage = PythonCoverage(self._root, self._numbering)
@@ -175,6 +181,9 @@ class ImportJudge:
             if known is not None:
                 self._tests.update(known[1])
         silent = [name for name, one in self._tests.items() if one.lines is None]
+        shortest = min((one for one in self._tests.values() if one.lines), key=lambda one: one.seconds)
+        if not self._passes_without(shortest.name):
+            raise RuntimeError(f"{shortest.name} fails in a fork without any fault")
         return {"tests": len(self._tests), "silent": silent}
 
     # Faults.
