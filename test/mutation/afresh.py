@@ -237,7 +237,12 @@ class ImportJudge:
         return None, []
 
     def _parts(self, tests: Sequence[str]) -> Iterator[list[str]]:
-        files = list(dict.fromkeys(name.partition("::")[0] for name in tests))[:FIRST]
+        """Tests that run together: those of the files first whose tests reach the fewest other lines."""
+        least: dict[str, int] = {}
+        for name in tests:
+            file, reached = name.partition("::")[0], self._tests[name].lines or 0
+            least[file] = min(least.get(file, sys.maxsize), reached.bit_count())
+        files = sorted(least, key=lambda file: least[file])[:FIRST]
         first = [name for name in tests if name.partition("::")[0] in files and self._tests[name].seconds < 1]
         yield from filter(None, (first, [name for name in tests if name not in set(first)]))
 
