@@ -1,0 +1,255 @@
+"""Words for the limit behind a deviation of a reference: the one that its target leaves farthest."""
+
+from dataclasses import replace
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from motion_base import machine
+from scipy.spatial.transform import Rotation
+
+from robot_dynamics import stewart
+from robot_dynamics.control.stewart.envelope import Pace, ReferenceEnvelope, rotated
+from robot_dynamics.control.stewart.operating_modes import cause_of_deviation
+from robot_dynamics.control.stewart.reference_governor import PoseTarget
+from robot_dynamics.errors import SingularityError, StateError
+from robot_dynamics.stewart.kinematics import condition_number, leg_geometry
+
+WIDE = {
+    "shortest": 0.0,
+    "longest": np.inf,
+    "speed": np.inf,
+    "force": np.inf,
+    "base_angle": np.inf,
+    "platform_angle": np.inf,
+}
+
+
+def crooked():
+    """A hexapod with every point off, whose home is turned."""
+    draw = np.random.default_rng(2)
+    mapping = machine(1.6, 1.2, [1.2, 2.0], 1.3, 1500.0, 15e3, 1.0, 60.0)
+    for leg in mapping["legs"]:
+        for point in ("base_point", "platform_point"):
+            leg[point] = (np.array(leg[point]) + draw.uniform(-0.05, 0.05, 3)).tolist()
+    mapping["home"]["orientation"] = Rotation.from_rotvec([0.1, -0.15, 0.2]).as_quat().tolist()
+    mapping["home"]["position"] = [0.05, -0.03, 1.3]
+    return stewart.load(mapping).machine
+
+
+CROOKED = crooked()
+
+
+def limited(condition=1e9, **limits):
+    """The machine with these limits of all legs and no others; a mapping gives those of single legs."""
+    legs = []
+    for k, leg in enumerate(CROOKED.legs):
+        own = {
+            name: value.get(k, WIDE[name]) if isinstance(value, dict) else value
+            for name, value in limits.items()
+        }
+        legs.append(replace(leg, limits=replace(leg.limits, **{**WIDE, **own})))
+    return replace(CROOKED, legs=tuple(legs), condition_limit=condition)
+
+
+def legs_at(position, rotation):
+    """Lengths (6,), directions (6, 3) and Jacobian (6, 6), by numpy."""
+    arms = np.array([rotation @ leg.platform_point for leg in CROOKED.legs])
+    vectors = position + arms - np.array([leg.base_point for leg in CROOKED.legs])
+    lengths = np.linalg.norm(vectors, axis=1)
+    along = vectors / lengths[:, None]
+    return lengths, along, np.hstack([along, np.cross(arms, along)])
+
+
+class Forces:
+    """A model that gives these forces, or raises this error, and records its states."""
+
+    def __init__(self, found=0.0):
+        self.found, self.states = found, []
+
+    def __call__(self, positions, quaternions, rotations, twists, accelerations):
+        self.states.append((positions, quaternions, rotations, twists, accelerations))
+        if isinstance(self.found, Exception):
+            raise self.found
+        return np.broadcast_to(self.found, (len(positions), 6))
+
+
+def pace(**changes):
+    return replace(Pace(4.0, 3.0, np.full(6, np.inf), 1.0), **changes)
+
+
+def envelope(forces=0.0, **limits):
+    return ReferenceEnvelope(limited(**limits), forces if isinstance(forces, Forces) else Forces(forces))
+
+
+PLACE = CROOKED.home_position + np.array([0.06, -0.04, 0.08])
+ROTATION = (
+    Rotation.from_rotvec([0.05, 0.1, -0.07]) * Rotation.from_matrix(CROOKED.home_rotation)
+).as_matrix()
+LENGTHS, ALONG, JACOBIAN = legs_at(PLACE, ROTATION)
+
+
+def cause(made, position=PLACE, rotation=ROTATION, twist=None, acceleration=None, **changes):
+    rates = (np.zeros(6) if one is None else one for one in (twist, acceleration))
+    return made.cause((position, rotation, *rates), pace(**changes))
+
+
+def usual():
+    """Limits that are all kept, none of them by far."""
+    return {"shortest": 0.9 * LENGTHS.min(), "longest": 1.1 * LENGTHS.max(), "base_angle": 0.5,
+            "platform_angle": 0.5, "force": 10.0, "condition": 60.0}  # fmt: skip
+
+
+TWIST = np.array([0.2, -0.3, 0.1, 0.15, -0.1, 0.25])
+RATES = np.abs(JACOBIAN @ TWIST)
+BEND = np.array([0.9, -1.2, 0.8, 0.7, -0.6, 0.4])
+
+
+def test_where_all_limits_are_kept_there_is_no_cause():
+    made = envelope(np.array([1.0, -4.9, 2.0, 3.0, -1.0, 4.0]), **usual())
+    sizes = np.linalg.norm(BEND[:3]), np.linalg.norm(BEND[3:])
+    limits = Pace(1.01 * sizes[0], 1.01 * sizes[1], 1.05 * RATES.max() * np.ones(6), 0.5)
+    assert made.cause((PLACE, ROTATION, TWIST, BEND), limits) == ""
+
+
+@pytest.mark.parametrize("beyond", [1.001, 1.2])
+def test_the_limit_that_is_left_farthest_is_named_with_its_leg(beyond):
+    base = np.arccos((ALONG * CROOKED.home_directions).sum(axis=1))
+    local = CROOKED.home_directions @ CROOKED.home_rotation
+    top = np.arccos(((ALONG @ ROTATION) * local).sum(axis=1))
+    found = float(condition_number(JACOBIAN, CROOKED.characteristic_length))
+    longest, shortest, turned, tilted = (int(np.argmax(v)) for v in (LENGTHS, -LENGTHS, base, top))
+    for limits, words in (
+        ({"longest": LENGTHS.max() / beyond}, f"longest length of {CROOKED.leg_names[longest]}"),
+        ({"shortest": LENGTHS.min() * beyond}, f"shortest length of {CROOKED.leg_names[shortest]}"),
+        ({"base_angle": base.max() / beyond}, f"base_angle of {CROOKED.leg_names[turned]}"),
+        ({"platform_angle": top.max() / beyond}, f"platform_angle of {CROOKED.leg_names[tilted]}"),
+        ({"condition": found / beyond}, "condition_limit"),
+    ):
+        given = {**usual(), **limits}
+        if "longest" in limits:
+            given["shortest"] = 0.5
+        if "shortest" in limits:
+            given["longest"] = 5.0
+        assert cause(envelope(**given)) == words
+    made = envelope(np.array([1.0, 2.0, 3.0, -5.0 * beyond, 4.0, 1.0]), **usual())
+    assert cause(made, share=0.5) == f"force of {CROOKED.leg_names[3]}"
+    made = envelope(**usual())
+    quickest = int(np.argmax(RATES))
+    assert (
+        cause(made, twist=TWIST, leg_speed=np.full(6, RATES.max() / beyond))
+        == f"speed of {CROOKED.leg_names[quickest]}"
+    )
+    linear, angular = np.linalg.norm(BEND[:3]) / beyond, np.linalg.norm(BEND[3:]) / beyond
+    assert cause(made, acceleration=BEND, angular_acceleration=angular) == "max_angular_acceleration"
+    motion = PLACE, ROTATION, np.zeros(6), BEND
+    assert made.cause(motion, Pace(linear, 9.0, np.full(6, np.inf), 1.0)) == "max_acceleration"
+
+
+def test_of_two_limits_the_one_that_is_left_farther_is_named():
+    for share, words in ((1.1, "force of leg_2"), (1.3, "condition_limit")):
+        found = float(condition_number(JACOBIAN, CROOKED.characteristic_length))
+        made = envelope(np.array([1.0, 12.0, 2.0, 3.0, 4.0, 1.0]), **{**usual(), "condition": found / share})
+        assert cause(made) == words
+
+
+def test_a_force_at_its_limit_is_no_cause():
+    assert cause(envelope(np.array([1.0, -5.0, 2.0, 3.0, 4.0, 1.0]), **usual()), share=0.5) == ""
+
+
+@pytest.mark.parametrize("error", [SingularityError("singular"), StateError("none")])
+def test_a_pose_without_forces_is_called_singular(error):
+    assert cause(envelope(error, **usual())) == "a singular pose"
+
+
+def test_forces_of_a_cause_are_those_of_the_whole_motion():
+    forces = Forces()
+    made = envelope(forces, **usual())
+    cause(made, twist=TWIST, acceleration=BEND)
+    positions, quaternions, rotations, twists, accelerations = forces.states[0]
+    np.testing.assert_array_equal(positions, PLACE[None])
+    np.testing.assert_array_equal(rotations, ROTATION[None])
+    np.testing.assert_array_equal(twists, TWIST[None])
+    np.testing.assert_array_equal(accelerations, BEND[None])
+    np.testing.assert_allclose(Rotation.from_quat(quaternions).as_matrix(), ROTATION[None], atol=1e-14)
+
+
+def test_angles_beyond_a_right_one_are_angles_too():
+    """Below its base a platform has turned its legs by more than half of half a turn."""
+    below = PLACE * [1.0, 1.0, -1.0]
+    turned = np.arccos((legs_at(below, ROTATION)[1] * CROOKED.home_directions).sum(axis=1))
+    assert turned.max() > 1.9
+    for limit, words in ((turned.max() * 1.01, ""), (turned.max() / 1.01, "base_angle of ")):
+        made = envelope(base_angle=float(limit))
+        found = cause(made, position=below)
+        assert found.startswith(words) and bool(found) == bool(words)
+
+
+def test_an_angle_that_may_not_change_has_a_limit_too():
+    home = CROOKED.home_position, CROOKED.home_rotation
+    made = envelope(base_angle=0.0, platform_angle={3: 0.0})
+    assert cause(made, home[0] + [0.0, 0.0, 0.1], home[1]).startswith("base_angle of leg_")
+    made = envelope(base_angle=1.0, platform_angle={3: 0.0})
+    turned = rotated(home[1], np.array([0.0, 0.0, 0.3]))
+    assert cause(made, home[0], turned) == "platform_angle of leg_4"
+
+
+def test_a_leg_along_its_direction_at_home_hides_no_other_one():
+    """Its cosine may be more than 1 by a rounding."""
+    ones = []
+    for distance in np.linspace(0.05, 0.4, 200):
+        for leg in range(6):
+            place = CROOKED.home_position + distance * CROOKED.home_directions[leg]
+            along = leg_geometry(CROOKED, place, CROOKED.home_rotation).directions
+            if (along * CROOKED.home_directions).sum(axis=-1)[leg] > 1.0:
+                ones.append(place)
+    assert ones
+    made = envelope(base_angle=0.001)
+    assert cause(made, ones[-1], CROOKED.home_rotation).startswith("base_angle of leg_")
+
+
+# A deviation from a stream
+
+
+class Told:
+    """An envelope that names these causes one after another, and records the motions."""
+
+    def __init__(self, *causes):
+        self.causes, self.motions, self.paces = list(causes), [], []
+
+    def cause(self, motion, pace):
+        self.motions.append(motion)
+        self.paces.append(pace)
+        return self.causes.pop(0)
+
+
+@pytest.mark.parametrize(
+    ("causes", "words"),
+    [
+        (("speed of leg_2",), "speed of leg_2"),
+        (("", "", "force of leg_1"), "force of leg_1"),
+        (("", "", "", "longest length of leg_3"), "room for a stop before the longest length of leg_3"),
+        (("", "", "", ""), "stream_jerk, or a pose that was late"),
+    ],
+)
+def test_a_deviation_is_due_to_its_target_one_before_it_or_the_stop_behind_it(causes, words):
+    twist = np.array([0.6, -0.2, 0.3, 0.4, 0.1, -0.5])
+    asked = [
+        PoseTarget(PLACE + 0.01 * k, ROTATION, (1.0 - 0.1 * k) * twist, (1.0 + k) * BEND) for k in range(3)
+    ]
+    limits = Pace(2.0, 0.5, np.full(6, 9.0), 0.7)
+    told = Told(*causes)
+    assert cause_of_deviation(SimpleNamespace(envelope=told, pace=limits), asked) == words
+    assert len(told.motions) == len(causes) and all(one is limits for one in told.paces)
+    for motion, one in zip(told.motions, asked, strict=False):
+        for part, expected in zip(
+            motion, (one.position, one.rotation, one.twist, one.acceleration), strict=True
+        ):
+            assert part is expected
+    if len(causes) == 4:
+        position, rotation, *still = told.motions[3]
+        duration = max(0.7 / 2.0, np.sqrt(0.42) / 0.5)
+        np.testing.assert_allclose(position, PLACE + 0.5 * duration * twist[:3], rtol=1e-12)
+        turn = Rotation.from_rotvec(0.5 * duration * twist[3:]) * Rotation.from_matrix(ROTATION)
+        np.testing.assert_allclose(rotation, turn.as_matrix(), atol=1e-12)
+        assert not np.any(still)
