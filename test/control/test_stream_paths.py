@@ -189,6 +189,16 @@ def test_a_path_ends_where_the_motion_is_known_no_more():
     assert spline.times[-1] < 2.955 + 0.01 + 0.1
 
 
+def test_after_the_last_target_a_motion_without_speed_bends_no_more():
+    """lift stands with an acceleration of its curve: it stays where it is."""
+    flat = [np.polynomial.Polynomial([0.35, 0.0, 9.0]), np.polynomial.Polynomial([-0.05])]
+    known = Known(0.04, 3.0, 3.1, (0.4, -0.07), flat)
+    stand = known.smoothed(3.0)
+    known.smoothed = lambda at: stand
+    spline = planned(known, 1.0, Reference.at_rest(np.array([0.4, -0.07])), 3.0005, 3.0005)
+    np.testing.assert_allclose(spline.at(spline.times)[0], [[0.4, -0.07]] * len(spline.times), atol=1e-12)
+
+
 def test_beyond_a_limit_a_joint_may_come_back_and_its_target_must_be_within():
     """The messages name the joint and its own limits, whatever the arm's place."""
     chain = two_joint_chain()
