@@ -302,6 +302,38 @@ def test_long_paths_are_looked_at_part_by_part_and_too_many_pieces_are_refused(m
     ]
 
 
+def test_a_piece_that_is_bounded_closely_is_looked_at_once(monkeypatch):
+    asked, search_of = [], _Search._open
+
+    def counted(self, boxes):
+        asked.append(len(boxes.piece))
+        return search_of(self, boxes)
+
+    monkeypatch.setattr(_Search, "_open", counted)
+    still = QuinticSpline(np.arange(4.0), np.zeros((3, 6, 2)))
+    drives = ActuatorParameters(friction=(0.0,), damping=(0.0,))
+    model = ActuatedArm(Crane(), two_joint_chain(), drives)
+    found = largest_efforts(two_joint_chain(), model, still, INFINITE)
+    assert asked == [3] and found.value.tolist() == found.bound.tolist() == [9.0, 9.0]
+
+
+def test_small_efforts_are_bounded_as_closely_as_great_ones():
+    """A bob of 15 mg: its largest effort is bounded to a thousandth all the same."""
+    chain = pendulum_chain()
+    [joint] = chain.joints
+    light = RigidBody(1e-5 * MASS, joint.body.center_of_mass, 1e-5 * joint.body.inertia)
+    chain = replace(chain, joints=(replace(joint, body=light),))
+
+    class Light:
+        def inverse_dynamics(self, q, v, a):
+            inertia = MASS * LENGTH**2 + 1e-6
+            return 1e-5 * (inertia * a + MASS * GRAVITY * LENGTH * np.sin(q))
+
+    spline = QuinticSpline(path().times, path().coefficients[:, :, :1] * 0.4)
+    found = largest_efforts(chain, Light(), spline, np.array([np.inf]))
+    assert 0.0 < abs(found.value[0]) <= found.bound[0] <= 1.002 * abs(found.value[0])
+
+
 def test_after_the_last_halving_the_bounds_of_what_is_open_count(monkeypatch):
     spline, chain = path(7, 3), two_joint_chain()
     model = ActuatedArm(Crane(), chain, DRIVES)
