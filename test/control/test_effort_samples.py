@@ -1,5 +1,6 @@
 """Samples of efforts along a path: their error, how intervals are halved, and friction that builds up."""
 
+import inspect
 import math
 from itertools import pairwise
 
@@ -107,6 +108,7 @@ def test_intervals_are_halved_where_a_joint_has_more_than_its_tolerance(toleranc
 
 def test_times_are_whole_nanoseconds_after_the_start():
     spline = path(4, start=1234.5678901234)
+    spline.times[1:-1] += [2.71e-10, -3.14e-10]
     found = sample_efforts(spline, Waves(), np.array([0.01, 0.01]))
     since = (found.times - spline.times[0]) * 1e9
     np.testing.assert_allclose(since, np.round(since), atol=1e-3)
@@ -118,6 +120,10 @@ def test_times_are_whole_nanoseconds_after_the_start():
     assert _first_points(odd)[-1] == pytest.approx(0.300000001, abs=1e-12)
     short = QuinticSpline(np.array([0.0, 0.3000000004]), spline.coefficients[:1])
     assert _first_points(short)[-1] == pytest.approx(0.3, abs=1e-12)
+
+
+def test_a_path_has_fifty_thousand_points_at_most():
+    assert inspect.signature(sample_efforts).parameters["most_points"].default == 50_000
 
 
 def test_points_nearer_than_twenty_microseconds_are_one():
