@@ -356,8 +356,12 @@ def test_models_are_the_same_where_all_numbers_are_whatever_their_warnings():
     ]
     for chain in changed:
         assert not same_model(TREE, chain) and not same_model(chain, TREE)
-    whole = replace(TREE, joints=(*TREE.joints, moving("m", 3)), coordinate_names=("waist", "one", "two", "m"),
-        parents=(*TREE.parents, 0))  # fmt: skip
+    whole = replace(
+        TREE,
+        joints=(*TREE.joints, moving("m", 3)),
+        coordinate_names=("waist", "one", "two", "m"),
+        parents=(*TREE.parents, 0),
+    )
     assert not same_model(TREE, replace(TREE, whole=whole))
     assert not same_model(replace(TREE, whole=whole), TREE)
     assert same_model(replace(TREE, whole=whole), replace(TREE, whole=replace(whole)))
