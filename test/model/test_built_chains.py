@@ -33,7 +33,10 @@ def load(text, *given, **options):
     [
         ({"root": 3}, "root is 3; it must be the name of a link"),
         ({"tip": ["fore"]}, "tip is ['fore']; it must be the name of a link"),
-        ({"locked_joints": ["elbow"]}, "locked_joints is ['elbow']; it must be a mapping of joints to positions"),
+        (
+            {"locked_joints": ["elbow"]},
+            "locked_joints is ['elbow']; it must be a mapping of joints to positions",
+        ),
         ({"tips": ["fore", 4]}, "tips has 4; it must be the name of a link"),
     ],
 )  # fmt: skip
@@ -47,6 +50,7 @@ def follower(text, multiplier, offset=0.0):
     return two_joint_arm(link("hand"), joint("wrist", "fore", "hand", extra=mimic(text, multiplier, offset)))
 
 
+OTHERS = "it must be a moving joint that is neither locked nor follows another one"
 FAULTS = {
     "tip and tips": (
         two_joint_arm(),
@@ -143,28 +147,27 @@ FAULTS = {
     "measured unknown": (
         two_joint_arm(),
         {"measured_joints": ["elbow", "knee"]},
-        "measured_joints has 'knee'; it must be a moving joint that is neither locked nor follows another one",
+        f"measured_joints has 'knee'; {OTHERS}",
     ),
     "measured locked": (
         TWO_ARMS,
         {"tip": "left_hand", "measured_joints": ["waist"], "locked_joints": {"waist": 0.1}},
-        "measured_joints has 'waist'; it must be a moving joint that is neither locked nor follows another one",
+        f"measured_joints has 'waist'; {OTHERS}",
     ),
     "measured number": (
         two_joint_arm(),
         {"measured_joints": [5]},
-        "measured_joints has 5; it must be a moving joint that is neither locked nor follows another one",
+        f"measured_joints has 5; {OTHERS}",
     ),
     "measured fixed": (
         TWO_ARMS,
         {"tip": "left_hand", "measured_joints": "left_wrist"},
-        "measured_joints has 'left_wrist'; it must be a moving joint that is neither locked nor follows another"
-        " one",
+        f"measured_joints has 'left_wrist'; {OTHERS}",
     ),
     "measured follower": (
         follower("elbow", 1.0),
         {"measured_joints": "wrist"},
-        "measured_joints has 'wrist'; it must be a moving joint that is neither locked nor follows another one",
+        f"measured_joints has 'wrist'; {OTHERS}",
     ),
 }  # fmt: skip
 
