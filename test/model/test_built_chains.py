@@ -182,7 +182,7 @@ def test_what_cannot_be_built_is_refused_with_names_and_numbers(text, given, mes
 
 @quiet
 def test_locks_are_legal_up_to_their_bounds():
-    for position in (2.0, -2.0, 2.0 + 0.9e-9, -2.0 - 0.9e-9):
+    for position in (2.0, -2.0, 2.0 + 1e-9, -2.0 - 1e-9):
         assert load_urdf(two_joint_arm(), locked_joints={"elbow": position}).dof == 1
     spinning = two_joint_arm(link("disc"), joint("spin", "fore", "disc", "continuous"))
     for position in (1e9, -1e9):

@@ -168,6 +168,7 @@ REFUSED = {
         "the parent of joint 'c' is -2; it must be -1, or the index of a joint before it, below 2",
     ),
     "tip beyond": (SERIAL, {"tip_joint": 3}, "tip 'hand' is carried by joint 3; there are 3"),
+    "tip far beyond": (SERIAL, {"tip_joint": 7}, "tip 'hand' is carried by joint 7; there are 3"),
     "other tip beyond": (
         SERIAL,
         {"other_tips": (Tip("x", -1, np.eye(4)),)},
