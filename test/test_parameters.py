@@ -164,12 +164,14 @@ def test_a_list_that_fails_while_it_is_read_is_refused():
     assert refused.value.__suppress_context__
 
 
-def test_parameters_are_of_four_types():
-    @dataclass(frozen=True)
-    class Wrong:
-        place: dict = parameter({1: 2}.keys(), "Place")
+@dataclass(frozen=True)
+class Wrong:
+    """A parameter of a fifth type."""
 
-    Wrong.__annotations__["place"] = complex
+    place: complex = parameter(1j, "Place")
+
+
+def test_parameters_are_of_four_types():
     with pytest.raises(TypeError) as refused:
         describe(Wrong)
     assert str(refused.value) == "Wrong.place: a parameter is a bool, int, float or str, or a tuple"
