@@ -87,6 +87,7 @@ ROTATION = (
     Rotation.from_rotvec([0.05, 0.1, -0.07]) * Rotation.from_matrix(CROOKED.home_rotation)
 ).as_matrix()
 LENGTHS, ALONG, JACOBIAN = legs_at(PLACE, ROTATION)
+HOME_LENGTHS = legs_at(CROOKED.home_position, CROOKED.home_rotation)[0]
 
 
 def cause(made, position=PLACE, rotation=ROTATION, twist=None, acceleration=None, **changes):
@@ -194,18 +195,22 @@ def test_an_angle_that_may_not_change_has_a_limit_too():
     assert cause(made, home[0], turned) == "platform_angle of leg_4"
 
 
-def test_a_leg_along_its_direction_at_home_hides_no_other_one():
-    """Its cosine may be more than 1 by a rounding."""
-    ones = []
+@pytest.mark.parametrize("sense", [1.0, -1.0])
+def test_a_leg_along_its_direction_at_home_hides_no_other_one_and_one_against_it_is_turned(sense):
+    """Cosines may be beyond 1 by a rounding."""
+    found = []
     for distance in np.linspace(0.05, 0.4, 200):
         for leg in range(6):
-            place = CROOKED.home_position + distance * CROOKED.home_directions[leg]
+            home = CROOKED.home_directions[leg]
+            begin = CROOKED.home_position - (0.0 if sense > 0.0 else 2.0) * HOME_LENGTHS[leg] * home
+            place = begin + sense * distance * home
             along = leg_geometry(CROOKED, place, CROOKED.home_rotation).directions
-            if (along * CROOKED.home_directions).sum(axis=-1)[leg] > 1.0:
-                ones.append(place)
-    assert ones
-    made = envelope(base_angle=0.001)
-    assert cause(made, ones[-1], CROOKED.home_rotation).startswith("base_angle of leg_")
+            if sense * (along * CROOKED.home_directions).sum(axis=-1)[leg] > 1.0:
+                found.append((place, leg))
+    assert found
+    place, leg = found[-1]
+    made = envelope(base_angle=0.001 if sense > 0.0 else {leg: 3.0})
+    assert cause(made, place, CROOKED.home_rotation).startswith("base_angle of leg_")
 
 
 # A deviation from a stream

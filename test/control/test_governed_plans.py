@@ -73,6 +73,10 @@ def test_references_and_targets_are_made_of_motions_and_become_ones():
             np.testing.assert_array_equal(part, expected)
     check(GovernedReference.of(5.0, target.motion), 5.0, REST, TWIST, BEND)
     check(GovernedReference.measured(6.0, target), 6.0, REST, TWIST, REST)
+    # They may be made of others of their kind, too.
+    check(reference().of(5.0, target.motion), 5.0, REST, TWIST, BEND)
+    check(reference().measured(6.0, target), 6.0, REST, TWIST, REST)
+    assert target.rest(PLACE, ROTATION).position is PLACE
     resting = PoseTarget.rest(PLACE, ROTATION)
     assert not resting.twist.any() and not resting.acceleration.any() and not resting.jerk.any()
     np.testing.assert_array_equal(resting.position, PLACE)

@@ -131,6 +131,9 @@ def test_a_stop_takes_as_long_as_the_slower_of_both_parts():
         (0.3, -0.2, -3.1),
         (1.2, 1.5, -1.3),
         (0.0, 0.0, 0.0),
+        (np.pi, 0.0, 0.0),
+        (0.0, np.pi, 0.0),
+        (0.0, 0.0, np.pi),
     ],
 )
 def test_turns_are_those_of_scipy(vector):
@@ -264,6 +267,21 @@ def test_an_angle_counts_up_to_a_rounding_of_its_cosine():
             assert rests(made, PLACE, ROTATION) is kept
 
 
+@pytest.mark.parametrize("name", ["base_cosine", "platform_cosine"])
+def test_a_cosine_may_be_its_limit_less_the_rounding(name):
+    rotation = rotated(ROTATION, np.zeros(3))
+    local = (CROOKED.home_directions @ CROOKED.home_rotation) @ rotation.T
+    axes = CROOKED.home_directions if name == "base_cosine" else local
+    cosine = float((leg_geometry(CROOKED, PLACE, rotation).directions * axes).sum(axis=-1)[2])
+    near = cosine + 1e-9 + np.spacing(cosine) * np.arange(-8, 9)
+    limit = float(near[near - 1e-9 == cosine][0])
+    for beyond, kept in ((0.0, True), (1e-14, False)):
+        made = envelope()
+        limits = np.where(np.arange(6) == 2, limit + beyond, -1.0)
+        made.limits = replace(made.limits, **{name: limits})
+        assert rests(made, PLACE, rotation) is kept
+
+
 def test_the_condition_number_may_be_its_limit():
     found = float(condition_number(JACOBIAN, CROOKED.characteristic_length))
     scale = np.array([1.0] * 3 + [1.0 / CROOKED.characteristic_length] * 3)
@@ -347,11 +365,10 @@ def test_the_last_place_on_the_way_from_home_is_found_in_steps_of_a_sixteenth():
         rotation = Rotation.from_rotvec(share * turn) * Rotation.from_matrix(level)
         return legs_at(home + share * way, rotation.as_matrix())[0].max()
 
-    longest = length(0.6789)
-    made = envelope(longest=longest / (1.0 - 5e-4))
-    for levels in (1, 2, 3):
+    for levels, most in ((1, 0.6789), (2, 0.6789), (3, 0.6789), (2, 0.9712), (2, 0.0321)):
+        made = envelope(longest=length(most) / (1.0 - 5e-4))
         finest = 16.0**levels
-        share = np.floor(0.6789 * finest) / finest
+        share = np.floor(most * finest) / finest
         position, rotation = made.reachable(*target, pace(), levels=levels)
         np.testing.assert_allclose(position, home + share * way, atol=1e-14)
         np.testing.assert_allclose(
