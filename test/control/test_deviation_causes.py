@@ -257,4 +257,4 @@ def test_a_deviation_is_due_to_its_target_one_before_it_or_the_stop_behind_it(ca
         np.testing.assert_allclose(position, PLACE + 0.5 * duration * twist[:3], rtol=1e-12)
         turn = Rotation.from_rotvec(0.5 * duration * twist[3:]) * Rotation.from_matrix(ROTATION)
         np.testing.assert_allclose(rotation, turn.as_matrix(), atol=1e-12)
-        assert not np.any(still)
+        assert not np.any(still) and [part.shape for part in still] == [(6,), (6,)]

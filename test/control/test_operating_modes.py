@@ -432,6 +432,30 @@ def test_steps_of_the_descent_are_shares_of_its_shortest_time(monkeypatch, steps
     assert shortest + 0.1 <= descent(blind_speed=0.01)[1].end < shortest + 0.1 + expected + 1e-9
 
 
+def test_a_descent_has_six_hundred_steps_in_its_shortest_time(monkeypatch):
+    monkeypatch.setattr(module, "DESCENT_PATIENCE", (0.01, 0.0))
+    assert module.DESCENT_STEP == (0.005, 0.1)
+    made = modes(blind_speed=0.02)
+    leg = MACHINE.legs[0]
+    level = np.linalg.norm((leg.platform_point - leg.base_point)[:2]) ** 2
+    change = np.sqrt(level + HOME[2] ** 2) - np.sqrt(level + made.park_pose.position[2] ** 2)
+    steps = np.diff(made.open_loop_descent().spline.times)
+    np.testing.assert_allclose(steps, change / 0.02 / 600, rtol=1e-9)
+    assert 6 <= len(steps) <= 7
+
+
+def test_a_descent_may_take_three_times_its_shortest_time_and_two_seconds(monkeypatch):
+    """Here no motion is ever at its end."""
+    monkeypatch.setattr(module, "DESCENT_STEP", (0.1, 0.1))
+    monkeypatch.setattr(PoseGoal, "reached", lambda self, governor, time: False)
+    made = modes(blind_speed=0.1, park_pose=(0.0, 0.0, HOME[2] - 0.05, 0.0, 0.0, 0.0))
+    leg = MACHINE.legs[0]
+    level = np.linalg.norm((leg.platform_point - leg.base_point)[:2]) ** 2
+    change = np.sqrt(level + HOME[2] ** 2) - np.sqrt(level + (HOME[2] - 0.05) ** 2)
+    end = made.open_loop_descent().end
+    assert end - 0.1 < 3.0 * change / 0.1 + 2.0 <= end + 1e-9
+
+
 def test_a_descent_of_slow_legs_counts_with_their_speed(monkeypatch):
     monkeypatch.setattr(module, "DESCENT_STEPS", 10)
     monkeypatch.setattr(module, "DESCENT_PATIENCE", (1.0, 0.0))

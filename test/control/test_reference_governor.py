@@ -188,8 +188,7 @@ def test_a_governor_begins_without_a_plan_and_without_bounds():
 
 
 def test_without_a_target_the_reference_stops_straight_on():
-    made = governor()
-    found = made.advance(0.0, None, 0.01)
+    found = governor().advance(0.0, None, 0.01)
     duration = max(np.linalg.norm(TWIST[:3]) / 4.0, 0.4 / 3.0)
     np.testing.assert_allclose(found.acceleration, -TWIST / duration, rtol=1e-12)
     slow = governor(start=reference(0.0, 1e-3 * TWIST))
