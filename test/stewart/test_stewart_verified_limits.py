@@ -1,0 +1,500 @@
+"""Limits along paths: at their bounds and beyond them, the worst moments, samples, singular times."""
+
+from dataclasses import dataclass, replace
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import yaml
+
+from robot_dynamics import stewart
+from robot_dynamics.errors import LimitError, ParameterError
+from robot_dynamics.resources import resource
+from robot_dynamics.spatial import rotation_about
+from robot_dynamics.stewart import verified_limits
+from robot_dynamics.stewart.path_bounds import LegBounds, Pieces
+from robot_dynamics.stewart.verified_limits import (
+    MachineLimits,
+    PathViolation,
+    _condition,
+    _judge,
+    path_violations,
+    samples,
+    singular_time,
+    violations_along,
+)
+
+DEMO = yaml.safe_load(resource("config/stewart_demo.yaml").read_text(encoding="utf-8"))
+HOME, LEVEL = np.array([0.0, 0.0, 0.55]), [0.0, 0.0, 0.0]
+WRENCH = np.zeros(6)
+
+
+def beside(x, y, z, place=HOME):
+    """A place beside home."""
+    return place + np.array([x, y, z])
+
+
+def limited(**limits):
+    """The demo machine with limits (6,) in place of its own; what is not given has no limit."""
+    machine = stewart.load(DEMO).machine
+    made = [stewart.LegLimits(**{name: values[k] for name, values in limits.items()}) for k in range(6)]
+    legs = tuple(replace(leg, limits=one) for leg, one in zip(machine.legs, made, strict=True))
+    return stewart.StewartPlatform(replace(machine, legs=legs))
+
+
+SHORTEST, LONGEST = 0.5 + 0.01 * np.arange(6), np.array([0.7, 0.72, np.inf, 0.76, 0.78, 0.8])
+SPEED, FORCE = 0.4 + 0.1 * np.arange(6), 900.0 + 50.0 * np.arange(6)
+BASE, PLATFORM = 0.2 + 0.1 * np.arange(6), np.array([0.5, 0.8, 0.9, 1.0, 3.0, np.inf])
+EVERY = {
+    "shortest": SHORTEST,
+    "longest": LONGEST,
+    "speed": SPEED,
+    "force": FORCE,
+    "base_angle": BASE,
+    "platform_angle": PLATFORM,
+}
+
+
+def test_limits_of_a_machine_are_those_of_its_legs():
+    limits = MachineLimits.of(limited(**EVERY).machine)
+    for name in ("shortest", "longest", "speed", "force"):
+        np.testing.assert_array_equal(getattr(limits, name), EVERY[name], err_msg=name)
+    np.testing.assert_allclose(limits.base_cosine, np.cos(BASE), rtol=1e-15)
+    np.testing.assert_allclose(limits.platform_cosine, [*np.cos(PLATFORM[:5]), -1.0], rtol=1e-15)
+    assert limits.condition == 50.0
+
+
+def test_a_margin_widens_strokes_speeds_and_angles_by_its_share():
+    """Not the forces; a leg without a greatest length has no stroke, and no angle exceeds half a turn."""
+    limits = MachineLimits.of(limited(**EVERY).machine, 0.1)
+    stroke = np.array([0.2, 0.21, 0.0, 0.23, 0.24, 0.25])
+    np.testing.assert_allclose(limits.shortest, SHORTEST - 0.1 * stroke, rtol=1e-14)
+    np.testing.assert_allclose(limits.longest, LONGEST + 0.1 * stroke, rtol=1e-14)
+    np.testing.assert_allclose(limits.speed, 1.1 * SPEED, rtol=1e-14)
+    np.testing.assert_array_equal(limits.force, FORCE)
+    np.testing.assert_allclose(limits.base_cosine, np.cos(1.1 * BASE), rtol=1e-14)
+    np.testing.assert_allclose(limits.platform_cosine, [*np.cos(1.1 * PLATFORM[:4]), -1.0, -1.0], rtol=1e-14)
+    assert limits.condition == 50.0
+
+
+def test_limits_from_outside_reach_to_the_pose_and_no_further():
+    """In each quantity the wider one counts, leg by leg."""
+    platform = limited(**EVERY)
+    machine = platform.machine
+    place, turn = beside(0.12, -0.16, -0.03), rotation_about(np.array([0.6, 0.0, 0.8]), 0.9)
+    limits = MachineLimits.of(machine).widened(machine, place, turn)
+    arms = machine.platform_points @ turn.T
+    vectors = place + arms - machine.base_points
+    lengths = np.linalg.norm(vectors, axis=1)
+    directions = vectors / lengths[:, None]
+    base = np.array([d @ h for d, h in zip(directions, machine.home_directions, strict=True)])
+    tilted = np.array([d @ turn @ h for d, h in zip(directions, machine.home_directions, strict=True)])
+    for kept, own, reached, choose in (
+        (limits.shortest, SHORTEST, lengths, min),
+        (limits.longest, LONGEST, lengths, max),
+        (limits.base_cosine, np.cos(BASE), base, min),
+        (limits.platform_cosine, [*np.cos(PLATFORM[:5]), -1.0], tilted, min),
+    ):
+        expected = [choose(a, b) for a, b in zip(own, reached, strict=True)]
+        np.testing.assert_allclose(kept, expected, rtol=1e-12)
+        assert 0 < sum(a == pytest.approx(b, rel=1e-12) for a, b in zip(kept, own, strict=True)) < 6
+    np.testing.assert_array_equal(limits.speed, SPEED)
+    np.testing.assert_array_equal(limits.force, FORCE)
+
+
+FREE = MachineLimits(*(np.full(6, v) for v in (0.0, np.inf, np.inf, np.inf, -1.0, -1.0)), 1e6)
+
+
+def bounds_of(**given):
+    """Bounds on three boxes: 0.6 for every leg, but for the fifth what is ``given``."""
+    both = {
+        name: np.array([np.full((3, 6), 0.6), np.zeros((3, 6))]) for name in LegBounds.__dataclass_fields__
+    }
+    both |= {"jacobian": np.broadcast_to(np.eye(6), (3, 6, 6)), "jacobian_deviation": np.zeros(3)}
+    for name, (value, deviations) in given.items():
+        both[name][0, :, 4], both[name][1, :, 4] = value, deviations
+    return LegBounds(**both)
+
+
+@pytest.mark.parametrize(
+    ("name", "limit", "bound", "sign"),
+    [
+        ("lengths", "longest", 0.8, 1.0),
+        ("lengths", "shortest", 0.4, 1.0),
+        ("speeds", "speed", 0.9, 1.0),
+        ("speeds", "speed", 0.9, -1.0),
+        ("forces", "force", 700.0, 1.0),
+        ("forces", "force", 700.0, -1.0),
+        ("base_cosines", "base_cosine", 0.3, 1.0),
+        ("base_cosines", "base_cosine", -0.3, 1.0),
+        ("platform_cosines", "platform_cosine", 0.2, 1.0),
+        ("platform_cosines", "platform_cosine", -0.4, 1.0),
+    ],
+)
+def test_a_limit_is_kept_up_to_a_millionth_of_it_on_the_whole_box(name, limit, bound, sign):
+    """A box is open where a deviation may leave the limit, and broken where the middle does."""
+    least = limit in ("shortest", "base_cosine", "platform_cosine")
+    limits = replace(FREE, **{limit: np.where(np.arange(6) == 4, bound, getattr(FREE, limit))})
+    out = -1.0 if least else sign
+    for beyond, broken in ((0.9e-6, False), (1.1e-6, True), (-0.01, False)):
+        value = out * beyond * abs(bound) + (bound if least else sign * bound)
+        room = (1e-6 - beyond) * abs(bound)
+        deviations = np.array([0.0, 0.98 * room, 1.02 * room]) if room > 0.0 else np.zeros(3)
+        found = _judge(limits, bounds_of(**{name: (value, deviations)}))
+        assert found[0].tolist() == ([True] * 3 if broken else [False, False, True]), (value, deviations)
+        assert found[1].tolist() == [broken] * 3
+
+
+@pytest.mark.parametrize("name", ["lengths", "speeds", "forces", "base_cosines", "platform_cosines"])
+def test_what_is_not_known_keeps_no_limit(name):
+    limits = MachineLimits(*(np.full(6, v) for v in (0.5, 0.7, 0.7, 0.7, 0.5, 0.5)), 2.0)
+    open_, broken = _judge(limits, bounds_of(**{name: (np.nan, np.zeros(3))}))
+    assert open_.all() and broken.all()
+    open_, broken = _judge(limits, bounds_of(**{name: (0.6, np.array([0.0, np.inf, np.nan]))}))
+    assert open_.tolist() == [False, True, True] and not broken.any()
+
+
+def test_a_box_is_open_for_any_of_its_limits_and_only_its_own():
+    limits = replace(FREE, longest=np.full(6, 0.7), speed=np.full(6, 0.7))
+    bounds = bounds_of()
+    bounds.lengths[0, 1, 2] = 0.8
+    bounds.speeds[1, 2, 5] = 0.2
+    open_, broken = _judge(limits, bounds)
+    assert (open_.tolist(), broken.tolist()) == ([False, True, True], [False, True, False])
+
+
+def rotated(values, seed=5):
+    """Matrices with these singular values (N, 6)."""
+    random = np.random.default_rng(seed)
+    left, right = (np.linalg.qr(random.normal(size=(len(values), 6, 6)))[0] for _ in range(2))
+    return left @ (values[..., None] * right)
+
+
+def test_the_condition_number_is_judged_by_singular_values_that_a_deviation_moves():
+    values = np.tile([3.0, 2.5, 2.0, 1.5, 1.2, 0.5], (9, 1))
+    values[:, 0] = [3.0, 3.0, 3.0, 3.0, 6.0, 3.0, 3.0, 0.6, 0.6]
+    values[5, 5] = 0.0
+    values[7:] = 0.5
+    # Open where (3 + d) > 5 (0.5 - d): from d = -0.5 / 6 on.
+    deviation = np.array([0.0, 0.08, 0.085, 0.6, 0.0, 0.0, np.inf, 0.0, 0.3])
+    for limit, expected in ((7.0, [0, 0, 1, 1, 1, 1, 1, 0, 0]), (5.9, [1, 1, 1, 1, 1, 1, 1, 0, 1])):
+        broken = [(limit < 6.0 and k < 4) or k in (4, 5) or (limit < 6.0 and k == 6) for k in range(9)]
+        room = (limit * 0.5 - 3.0) / (1.0 + limit)
+        expected = [not room >= d for d in deviation]
+        expected[4] = expected[5] = True
+        expected[7], expected[8] = False, not limit * 0.2 >= 0.5 + 0.3
+        found = _condition(rotated(values), deviation, limit)
+        assert found[0].tolist() == expected
+        assert found[1].tolist() == broken
+
+
+def test_the_condition_number_that_a_limit_allows_is_allowed():
+    values = np.tile([3.0, 2.5, 2.0, 1.5, 1.2, 0.5], (2, 1))
+    matrices = values[..., None] * np.eye(6)
+    for limit, kept in ((6.0, True), (6.0 * (1.0 - 1e-9), False)):
+        open_, broken = _condition(matrices, np.zeros(2), limit)
+        assert open_.tolist() == broken.tolist() == [not kept] * 2
+    machine = replace(FREE, condition=6.0)
+    bounds = replace(
+        bounds_of(), jacobian=np.array([np.diag([x, 2, 2, 2, 2, 0.5]) for x in (3.0, 3.0000027, 3.0000033)])
+    )
+    assert _judge(machine, bounds)[1].tolist() == [False, False, True]
+    assert _judge(machine, bounds)[0].tolist() == [False, False, True]
+
+
+def test_a_singular_matrix_among_others_leaves_these_to_be_judged():
+    """numpy inverts none of a batch that has a singular one."""
+    values = np.tile([3.0, 2.5, 2.0, 1.5, 1.2, 0.5], (3, 1))
+    matrices = values[..., None] * np.eye(6)
+    matrices[1, 2] = 0.0
+    open_, broken = _condition(matrices, np.array([0.0, 0.0, 0.1]), 7.0)
+    assert (open_.tolist(), broken.tolist()) == ([False, True, True], [False, True, False])
+
+
+def heaving(platform, rise, duration=2.0, **given):
+    """Up by ``rise`` from home."""
+    return stewart.straight_line(HOME, LEVEL, beside(0.0, 0.0, rise), LEVEL, duration, **given)
+
+
+def lengths_at(platform, height):
+    return platform.legs([0.0, 0.0, height], LEVEL).lengths
+
+
+def test_the_worst_moment_of_each_leg_is_told():
+    """Up and down again, over limits of two legs: highest in the middle."""
+    longest = np.full(6, 0.9)
+    platform = limited(longest=longest, force=np.full(6, 1e9))
+    top = lengths_at(platform, 0.65)
+    longest[[1, 4]] = top[[1, 4]] - [2e-5, 0.01]
+    platform = limited(longest=longest)
+    # x² (1 - x)² · 16 · 0.1 m in two pieces, each of s from 0 to 1.
+    coefficients = np.zeros((2, 6, 6))
+    whole = 1.6 * np.polynomial.Polynomial([0.0, 0.0, 1.0, -2.0, 1.0])
+    for piece in range(2):
+        part = whole(np.polynomial.Polynomial([0.5 * piece, 0.5])).coef
+        coefficients[piece, : len(part), 2] = part
+    coefficients[:, 0, :3] += HOME
+
+    def motion(times):
+        height = HOME[2] + whole(np.asarray(times) / 3.0)
+        slope, bend = whole.deriv()(times / 3.0) / 3.0, whole.deriv(2)(times / 3.0) / 9.0
+        zero = np.zeros_like(height)
+        up = [np.stack([zero, zero, part], axis=-1) for part in (height, slope, bend)]
+        none = np.zeros((*height.shape, 3))
+        return stewart.Motion(
+            up[0], np.broadcast_to(np.eye(3), (*height.shape, 3, 3)), up[1], none, up[2], none, none, none
+        )
+
+    pieces = Pieces(np.array([0.0, 1.5, 3.0]), coefficients)
+    found = path_violations(platform.machine, pieces, motion, WRENCH)
+    assert {(one.violation.quantity, one.violation.leg) for one in found} == {("length", 1), ("length", 4)}
+    for one in found:
+        leg = one.violation.leg
+        assert one.violation.state is None
+        assert one.violation.value == pytest.approx(top[leg], abs=2e-8)
+        assert one.violation.limit == longest[leg]
+        assert one.time == pytest.approx(1.5, abs=0.02)
+        assert one.message == (
+            f"at t = {one.time:.3f} s: leg_{leg + 1}: length {top[leg]:.5g} m, above its greatest"
+            f" {longest[leg]:.5g} m"
+        )
+
+
+def test_violations_come_in_the_order_of_their_times():
+    """The end of a rise is too long for one leg, its beginning too strong for another."""
+    force = np.full(6, 1e5)
+    longest = np.full(6, 0.9)
+    longest[0] = lengths_at(limited(longest=longest), 0.65)[0] - 0.001
+    platform = limited(longest=longest, force=force)
+    path = heaving(platform, 0.1)
+    forces = platform.inverse_dynamics_of(
+        path.at(np.linspace(0.0, 2.0, 400)), on_violation="report"
+    ).actuator_forces
+    strongest = forces[:, 3].max()
+    force[3] = strongest - 0.5
+    platform = limited(longest=longest, force=force)
+    found = path_violations(platform.machine, path.pieces, path.at, WRENCH)
+    assert {(one.violation.quantity, one.violation.leg) for one in found} <= {("force", 3), ("length", 0)}
+    assert [one.time for one in found] == sorted(one.time for one in found)
+    (strong,) = (one for one in found if one.violation.quantity == "force")
+    assert strong.violation.value == pytest.approx(strongest, abs=0.02)
+    assert strong.time == pytest.approx(forces[:, 3].argmax() * 2.0 / 399, abs=0.02)
+
+
+@pytest.mark.parametrize(("share", "kept"), [(1.0, True), (1.0 - 0.9e-6, True), (1.0 - 1.2e-6, False)])
+def test_a_limit_that_a_path_touches_is_kept(share, kept):
+    platform = limited(longest=np.full(6, 0.9))
+    top = lengths_at(platform, 0.65)
+    touched = limited(longest=share * top)
+    path = heaving(touched, 0.1)
+    found = path_violations(touched.machine, path.pieces, path.at, WRENCH)
+    assert (found == ()) is kept
+    assert {one.violation.quantity for one in found} <= {"length"}
+
+
+def test_the_wrench_is_carried_on_the_way():
+    platform = limited(force=np.full(6, 200.0))
+    path = heaving(platform, 0.02)
+    assert path_violations(platform.machine, path.pieces, path.at, WRENCH) == ()
+    for wrench in ([0.0, 0.0, -1500.0, 0.0, 0.0, 0.0], [0.0, 0.0, 0.0, 0.0, 0.0, 400.0]):
+        found = path_violations(platform.machine, path.pieces, path.at, np.array(wrench))
+        motion = path.at(np.array([one.time for one in found]))
+        load = {
+            "force": np.broadcast_to(wrench[:3], (len(found), 3)),
+            "torque": np.broadcast_to(wrench[3:], (len(found), 3)),
+        }
+        forces = platform.inverse_dynamics_of(motion._replace(**load), on_violation="report").actuator_forces
+        assert found
+        for k, one in enumerate(found):
+            assert one.violation.value == pytest.approx(abs(forces[k, one.violation.leg]), rel=1e-6)
+
+
+def test_from_outside_a_stroke_may_be_left_that_gets_no_worse():
+    longest = lengths_at(limited(longest=np.full(6, 0.9)), 0.6)
+    platform = limited(longest=longest)
+    down = stewart.straight_line(beside(0.0, 0.0, 0.1), LEVEL, HOME, LEVEL, 2.0)
+    assert path_violations(platform.machine, down.pieces, down.at, WRENCH)
+    assert path_violations(platform.machine, down.pieces, down.at, WRENCH, True) == ()
+    assert violations_along(platform, down, 0.01, True) == ()
+    assert {one.quantity for one in violations_along(platform, down, 0.01, False)} == {"length"}
+    up = stewart.straight_line(beside(0.0, 0.0, 0.1), LEVEL, beside(0.0, 0.0, 0.11), LEVEL, 2.0)
+    found = path_violations(platform.machine, up.pieces, up.at, WRENCH, True)
+    top = lengths_at(platform, 0.66)
+    assert {one.violation.leg for one in found} == set(range(6))
+    for one in found:
+        assert one.violation.value == pytest.approx(top[one.violation.leg], rel=1e-6)
+        assert one.violation.limit == pytest.approx(lengths_at(platform, 0.65)[one.violation.leg], rel=1e-12)
+
+
+def test_from_outside_an_angle_may_be_left_that_gets_no_worse():
+    platform = limited(base_angle=np.full(6, 0.1), platform_angle=np.full(6, 0.1))
+    aside = beside(0.12, 0.0, 0.0)
+    back = stewart.straight_line(aside, [0.0, 0.0, 0.2], HOME, LEVEL, 2.0)
+    assert {
+        one.violation.quantity for one in path_violations(platform.machine, back.pieces, back.at, WRENCH)
+    } == {
+        "base_angle",
+        "platform_angle",
+    }
+    assert path_violations(platform.machine, back.pieces, back.at, WRENCH, True) == ()
+    away = stewart.straight_line(aside, [0.0, 0.0, 0.2], beside(0.03, 0.0, 0.0, aside), [0.0, 0.0, 0.25], 2.0)
+    found = path_violations(platform.machine, away.pieces, away.at, WRENCH, True)
+    start = platform.legs(aside, [0.0, 0.0, 0.2])
+    cosines = (start.directions * platform.machine.home_directions).sum(axis=-1)
+    for one in found:
+        if one.violation.quantity == "base_angle":
+            assert one.violation.limit == pytest.approx(
+                max(0.1, np.arccos(cosines[one.violation.leg])), abs=1e-9
+            )
+            assert one.violation.value > one.violation.limit
+
+
+def test_a_path_too_near_to_a_limit_for_too_long_is_undecided(monkeypatch):
+    platform = limited(longest=np.full(6, 0.9))
+    touched = limited(longest=lengths_at(platform, 0.65) * (1.0 - 0.999e-6))
+    path = heaving(touched, 0.1)
+    assert path_violations(touched.machine, path.pieces, path.at, WRENCH) == ()
+    monkeypatch.setattr(verified_limits, "MOST_BOXES", 9)
+    with pytest.raises(LimitError) as caught:
+        path_violations(touched.machine, path.pieces, path.at, WRENCH)
+    said, time = str(caught.value).rsplit("=", 1)
+    assert said == "the path is too near to a limit for too long, e.g. at t "
+    assert float(time.removesuffix(" s")) == pytest.approx(1.75, abs=0.25)  # it comes to rest at the limit
+
+
+@dataclass(frozen=True)
+class Fold:
+    """A platform whose Jacobian is singular at the roots of a polynomial of time."""
+
+    roots: tuple[float, ...]
+    duration: float
+
+    def at(self, times):
+        return np.asarray(times)
+
+    def legs_of(self, times):
+        jacobian = np.zeros((*times.shape, 6, 6))
+        jacobian[...] = np.diag([1.0, -2.0, 3.0, 1.0, 2.0, 1.0])
+        jacobian[..., 5, 5] = np.prod([times - root for root in self.roots], axis=0)
+        return SimpleNamespace(jacobian=jacobian)
+
+
+@pytest.mark.parametrize(
+    ("roots", "duration", "step", "first"),
+    [
+        ((0.7312,), 2.0, 0.01, 0.7312),
+        ((0.7312, 1.9), 2.0, 0.3, 0.7312),
+        ((1.9, 1.1, 0.2), 2.0, 0.05, 0.2),
+        ((-0.3, 1.617), 1.7, 0.4, 1.617),
+        ((0.7312, 0.7312), 2.0, 0.1, None),
+        ((-0.1, 2.1), 2.0, 0.1, None),
+        ((0.25, 0.3), 2.0, 0.5, None),
+    ],
+)
+def test_the_first_change_of_the_determinants_sign_is_found_to_rounding(roots, duration, step, first):
+    """Two crossings between two samples are not seen."""
+    fold = Fold(roots, duration)
+    found = singular_time(fold, fold, step)
+    assert found == (None if first is None else pytest.approx(first, abs=1e-11))
+
+
+@pytest.mark.parametrize("root", [0.0, 0.5, 2.0])
+def test_a_sample_that_is_singular_itself_counts(root):
+    fold = Fold((root, -1.0), 2.0)
+    assert singular_time(fold, fold, 0.5) == pytest.approx(root, abs=1e-11)
+
+
+def test_samples_are_equally_spaced_and_at_most_a_step_apart():
+    for duration, step, count in (
+        (2.0, 0.5, 5),
+        (2.0, 0.51, 5),
+        (2.0, 0.49, 6),
+        (2.0, 3.0, 2),
+        (0.0, 1.0, 2),
+        (2.0, 2.0, 2),
+    ):
+        found = samples(SimpleNamespace(duration=duration), step)
+        np.testing.assert_allclose(found, np.linspace(0.0, duration, count), atol=1e-15)
+    assert len(samples(SimpleNamespace(duration=1e6), 1.0)) == 1_000_001
+
+
+@pytest.mark.parametrize(
+    ("step", "message"),
+    [
+        (0.0, "step is 0.0 s; it must be positive"),
+        (-0.5, "step is -0.5 s; it must be positive"),
+        (np.inf, "step is inf s; it must be positive"),
+        (np.nan, "step is nan s; it must be positive"),
+        (1e-7, "step is 1e-07 s: 2e+07 samples in 2 s; 1000000 are possible"),
+        (1.99e-6, "step is 1.99e-06 s: 1.01e+06 samples in 2 s; 1000000 are possible"),
+    ],
+)
+def test_a_step_that_makes_no_samples_or_too_many_is_refused(step, message):
+    with pytest.raises(ParameterError) as caught:
+        samples(SimpleNamespace(duration=2.0), step)
+    assert str(caught.value) == message
+
+
+def test_a_path_through_a_singular_pose_is_told_with_its_time_alone():
+    platform = limited(longest=np.full(6, 0.6))
+    path = stewart.straight_line(HOME, LEVEL, HOME, [0.0, 0.0, 2.6], 2.0)
+    (found,) = violations_along(platform, path, 0.01, False)
+    assert (found.quantity, found.leg, found.state, found.limit) == ("condition_number", None, None, 50.0)
+    assert found.value > 1e7
+    time = singular_time(platform, path, 0.01)
+    assert found.message == (
+        f"the path meets a singular pose at t = {time:.3f} s; its condition number there is {found.value:.3g}"
+    )
+    # A symmetric platform is singular where it has turned by a right angle.
+    assert path.at(time).rotation[0, 0] == pytest.approx(0.0, abs=1e-9)
+
+
+@dataclass(frozen=True)
+class Later:
+    """A path whose polynomials count their time from 7 s on, and one that tells none."""
+
+    line: stewart.StraightLine
+
+    @property
+    def duration(self):
+        return self.line.duration
+
+    def at(self, times):
+        return self.line.at(times)
+
+
+class LaterWithPieces(Later):
+    @property
+    def pieces(self):
+        pieces = self.line.pieces
+        return replace(pieces, times=pieces.times + 7.0)
+
+
+def test_times_of_a_path_begin_at_zero_whenever_its_polynomials_do():
+    longest = lengths_at(limited(longest=np.full(6, 0.9)), 0.65) * [1.1, 1.1, 0.99, 1.1, 1.1, 1.1]
+    platform = limited(longest=longest)
+    line = heaving(platform, 0.1)
+    expected = violations_along(platform, line, 0.01, False)
+    assert violations_along(platform, LaterWithPieces(line), 0.01, False) == expected
+    (found,) = expected
+    assert found.message.startswith("at t = 2.000 s: leg_3: length ")
+    (sampled,) = violations_along(platform, Later(line), 0.3, False)
+    assert (sampled.leg, sampled.limit) == (2, longest[2])
+    assert sampled.message.startswith("at t = 2.000 s: leg_3: length ")
+    assert sampled.state is None
+
+
+def test_of_a_path_without_polynomials_the_first_sample_counts_from_outside():
+    longest = lengths_at(limited(longest=np.full(6, 0.9)), 0.6)
+    platform = limited(longest=longest)
+    down = Later(stewart.straight_line(beside(0.0, 0.0, 0.1), LEVEL, HOME, LEVEL, 2.0))
+    assert violations_along(platform, down, 0.1, True) == ()
+    found = violations_along(platform, down, 0.1, False)
+    assert {one.leg for one in found} == set(range(6))
+    assert all(one.message.startswith("at t = 0.000 s: ") for one in found)
+
+
+def test_a_violation_of_a_path_says_its_time_in_milliseconds():
+    violation = stewart.Violation("force", 2, None, 12.0, 10.0, "leg_3: force 12 N, above its greatest 10 N")
+    found = PathViolation(1.23456, violation)
+    assert found.message == "at t = 1.235 s: leg_3: force 12 N, above its greatest 10 N"
