@@ -233,6 +233,33 @@ def test_a_follower_of_a_locked_joint_is_told_with_its_place(lock, told):
     assert load(follower("elbow", 2.0), locked_joints={"elbow": lock, "wrist": 0.1}).warnings == ()
 
 
+@quiet
+@pytest.mark.parametrize(
+    ("leader", "given"), [("crank", {}), ("crank", {"locked_joints": {"crank": 0.0}}), ("still", {})]
+)
+def test_multipliers_of_joints_that_stand_still_do_not_count(leader, given):
+    text = two_joint_arm(
+        *(link(name) for name in ("l0", "l1", "l2", "l3")),
+        joint("crank", "upper", "l0"),
+        joint("still", "upper", "l1", extra=mimic("crank", 0.0)),
+        joint("a", "upper", "l2", extra=mimic(leader, 1e5)),
+        joint("b", "upper", "l3", extra=mimic("a", 1e5)),
+    )
+    assert load_urdf(text, tip="fore", **given).joint_names == ("shoulder", "elbow")
+
+
+@quiet
+@pytest.mark.parametrize("kind", ["revolute", "prismatic"])
+def test_joints_are_held_at_one(kind):
+    text = two_joint_arm(link("hand"), joint("wrist", "fore", "hand", kind, xyz="0 0 0", axis="0 0.6 0.8"))
+    free, held = load_urdf(text, tip="hand"), load_urdf(text, tip="hand", locked_joints={"wrist": 1.0})
+    np.testing.assert_allclose(
+        held.forward_kinematics(np.array([0.2, 0.3])),
+        free.forward_kinematics(np.array([0.2, 0.3, 1.0])),
+        atol=1e-15,
+    )
+
+
 @pytest.mark.parametrize(("far", "told"), [("0 -60 80", False), ("0 -60 80.1", True)])
 def test_joints_beyond_a_hundred_metres_are_told(far, told):
     text = two_joint_arm(link("hand"), joint("wrist", "fore", "hand", xyz=far))
