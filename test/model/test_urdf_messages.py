@@ -238,6 +238,24 @@ SAID = {
         )
         for place, name in enumerate(("lower", "upper", "effort", "velocity"))
     },
+    "unknown type": (
+        wrist(kind="unknown"),
+        "joint 'wrist': unknown type 'unknown'; URDF has revolute, continuous, prismatic, fixed, floating,"
+        " planar",
+    ),
+    "other type": (
+        wrist(kind="screw"),
+        "/robot[@name='sample']/joint[@name='wrist']: Invalid joint type: screw",
+    ),
+    "no type": (
+        wrist().replace(' type="revolute"', ""),
+        "/robot[@name='sample']/joint[@name='shoulder']: Required attribute not set in XML: type",
+    ),
+    "no mass": (
+        hand("<inertial/>"),
+        "/robot[@name='sample']/link[@name='hand']/inertial: Required element not set in XML: mass",
+    ),
+    "version": ('<robot name="r" version="2.0"/>', "Invalid version; only 1.0 is supported"),
     "long robot name": (
         robot().replace("sample", "s" * 1001),
         None,
@@ -254,3 +272,22 @@ def test_a_fault_is_told_word_for_word(source, said):
         assert str(refused.value).endswith("is longer than 1000 characters")
     else:
         assert str(refused.value) == HERE + said
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (TypeError("__init__() missing"), "an attribute is missing"),
+        (ValueError("of two\n  lines"), "of two lines"),
+        (KeyError(), "KeyError"),
+    ],
+)
+def test_errors_of_the_parser_are_told_in_a_line(monkeypatch, error, said):
+    def failing(_):
+        raise error
+
+    monkeypatch.setattr("urdf_parser_py.urdf.URDF.from_xml_string", failing)
+    with pytest.raises(ModelError) as refused:
+        parse_urdf(wrist())
+    assert str(refused.value) == HERE + said
+    assert refused.value.__cause__ is error
