@@ -220,18 +220,15 @@ def test_a_body_that_moves_must_not_gain_energy(body, legal):
     assert str(no.value).endswith(end)
 
 
-def test_findings_say_the_link_and_point_masses_count_only_where_they_move():
+@pytest.mark.parametrize("kind", ["revolute", "continuous", "prismatic", "floating", "planar"])
+def test_point_masses_are_odd_only_where_they_move(kind):
     point = inertial(ixx="0", iyy="0", izz="0")
-    text = two_joint_arm(
-        link("nail", point),
-        joint("pin", "fore", "nail", "fixed"),
-        link("ball", point),
-        joint("j", "fore", "ball"),
-    )
-    found = parse_urdf(text).findings
+    nail, ball = link("nail", point), link("ball", point)
+    text = two_joint_arm(nail, joint("pin", "fore", "nail", "fixed"), ball, joint("j", "fore", "ball", kind))
     message = "the inertia is not positive definite: its principal moments are 0, 0, 0 kg·m²"
-    assert found == (DescriptionFinding("link", "ball", message),)
-    assert str(found[0]) == f"link 'ball': {message}"
+    (found,) = parse_urdf(text).findings
+    assert found == DescriptionFinding("link", "ball", message)
+    assert str(found) == f"link 'ball': {message}"
 
 
 def nested(depth):
