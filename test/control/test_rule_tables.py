@@ -101,6 +101,7 @@ def test_a_trip_has_the_name_of_its_rule():
     assert trip.latched is True and trip.stops is False and trip.rule == "overspeed"
     raw = ffi().new("rd_trip *", values | {"stops": 1, "latched": 0})
     assert Trip.of(raw) == Trip(7, "overspeed", 2, 1.5, 4.5, 3.5, False, True, 9)
+    assert trip.of(raw).joint == 2
     assert Trip(1, "overspeed", 0, 0.0, 1.0, 1.0, False, False).reverted == 0
 
 
