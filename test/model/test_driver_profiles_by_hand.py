@@ -1,6 +1,7 @@
 """Driver profiles made in code: what follows from them, and what is refused word for word."""
 
 from dataclasses import fields, replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -283,12 +284,12 @@ def test_a_file_gives_every_field(tmp_path):
         ),
     ],
 )
-def test_a_faulty_file_is_refused(tmp_path, old, new, said):
-    path = tmp_path / "mine.yaml"
-    path.write_text(FILE.replace(old, new))
+def test_a_faulty_file_is_refused(tmp_path, monkeypatch, old, new, said):
+    monkeypatch.chdir(tmp_path)
+    Path("mine.yaml").write_text(FILE.replace(old, new))
     with pytest.raises(ModelError) as refused:
-        load_driver(path)
-    assert str(refused.value).startswith(f"driver profile '{path}': ")
+        load_driver("mine.yaml")
+    assert str(refused.value).startswith("driver profile 'mine.yaml': ")
     assert str(refused.value).endswith(said)
 
 
