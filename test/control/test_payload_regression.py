@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -14,6 +15,8 @@ import robot_dynamics as rd
 from robot_dynamics.control.arm.payload import PayloadParameters
 from robot_dynamics.control.arm.payload_estimate import (
     PayloadEstimate,
+    _check,
+    _estimates,
     estimate_at_rest,
     estimate_payload,
     rests,
@@ -380,6 +383,62 @@ def test_a_negative_mass_of_one_hand_is_refused_by_its_name():
         "what acts at right_hand has the mass -0.400 kg: the declared payload or a mass of the model is too"
         " large"
     )
+
+
+def test_three_tips_keep_their_masses_centres_and_deviations_apart():
+    """From mass and first moment of each, and their covariance."""
+    tips = [SimpleNamespace(link=name) for name in ("a", "b", "c")]
+    links = SimpleNamespace(chain=SimpleNamespace(tips=tips))
+    found = np.array([2.0, 0.2, -0.4, 0.6, 0.01, 5.0, 6.0, 7.0, 4.0, 0.4, 0.8, -1.2, 8.0, 9.0])
+    deviations = np.array([0.1, 0.02, 0.03, 0.04, 0.5, 0.6, 0.7, 0.8, 0.2, 0.06, 0.05, 0.04, 8.0, 9.0])
+    a, b, c = _estimates(links, found, np.diag(deviations**2), 0.25)
+    assert [one.tip for one in (a, b, c)] == ["a", "b", "c"]
+    assert [one.mass for one in (a, b, c)] == [2.0, 0.01, 4.0]
+    assert [one.mass_deviation for one in (a, b, c)] == pytest.approx([0.1, 0.5, 0.2])
+    assert [one.unexplained for one in (a, b, c)] == [0.25] * 3
+    np.testing.assert_allclose(
+        [a.center, b.center, c.center], [[0.1, -0.2, 0.3], [0.0] * 3, [0.1, 0.2, -0.3]]
+    )
+    np.testing.assert_allclose(a.center_deviation, np.hypot([0.02, 0.03, 0.04], [0.01, 0.02, 0.03]) / 2.0)
+    np.testing.assert_allclose(c.center_deviation, np.hypot([0.06, 0.05, 0.04], [0.02, 0.04, 0.06]) / 4.0)
+    assert not b.center_deviation.any()
+
+
+@pytest.mark.parametrize(
+    ("masses", "deviation", "words"),
+    [
+        ((1.0, -0.02), 0.001, "what acts at b has the mass -0.020 kg: the declared payload"),
+        ((1.0, -0.0199), 0.001, ""),
+        ((1.0, -0.375), 0.125, "what acts at b has the mass -0.375 kg: the declared payload"),
+        ((1.0, -0.374), 0.125, ""),
+        ((0.02, 0.0), 1.0, ""),
+        ((0.0199, 0.019), 1.0, "nothing beyond 0.02 kg is carried beside the declared payload"),
+        ((-0.02,), 1.0, "what acts has the mass -0.020 kg: the declared payload"),
+        ((-0.0199,), 1.0, "nothing beyond 0.02 kg is carried beside the declared payload"),
+        ((0.02,), 0.00401, "the mass is 0.020 kg with a standard deviation of 0.004 kg: move"),
+        ((1.0,), 0.2, ""),
+        ((1.0,), 0.201, "the mass is 1.000 kg with a standard deviation of 0.201 kg: move"),
+        ((0.0199,), 1.0, "nothing beyond"),
+    ],
+)
+def test_masses_are_judged_with_their_deviations(masses, deviation, words):
+    """A negative one of several by three deviations, an uncertain one where there is no other."""
+    found = [
+        PayloadEstimate(name, mass, np.zeros(3), deviation, np.zeros(3), 0.5)
+        for name, mass in zip("ab", masses, strict=False)
+    ]
+    if not words:
+        _check(found)
+        return
+    with pytest.raises(StateError) as told:
+        _check(found)
+    assert str(told.value).startswith(words)
+
+
+def test_more_than_half_that_nothing_explains_is_refused():
+    one = PayloadEstimate("a", 1.0, np.zeros(3), 0.1, np.zeros(3), 0.501)
+    with pytest.raises(StateError, match="no payload explains 50 % of the external efforts"):
+        _check([one])
 
 
 def steps(*parts):
