@@ -103,6 +103,7 @@ REFUSED = {
     "names": ({"names": ("a", 2)}, "parameter 'names' is 2; it must be a text"),
     "NaN": ({"gain": math.nan}, "parameter 'gain' is nan; it must be a finite number"),
     "large": ({"top": LARGE}, "parameter 'top' is inf; it must be a finite number"),
+    "larger": ({"top": 10**400}, "parameter 'top' is inf; it must be a finite number"),
     "very negative": ({"top": -LARGE}, "parameter 'top' is -inf; it must be a finite number"),
     "numpy": ({"gain": np.float32(8)}, "parameter 'gain' is 8.0 1/s; it must be 0.5 to 4 1/s"),
 }

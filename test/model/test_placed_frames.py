@@ -177,6 +177,7 @@ def test_inertial_parameters_are_those_of_the_urdf_about_the_frames_origin(chain
         assert link.mass == joint.body.mass
         np.testing.assert_allclose(link.first_moment, joint.body.mass * center, atol=1e-11)
         np.testing.assert_allclose(link.inertia, turn @ joint.body.inertia @ turn.T + steiner, atol=1e-11)
+        assert (link.theta if link.kind is R else link.r) == 0.0
         told = (joint.name, joint.kind, joint.coordinate, joint.multiplier)
         assert (link.name, link.kind, link.coordinate, link.multiplier) == told
     assert [link.parent for link in placed.links] == list(chain.carriers)
@@ -194,6 +195,8 @@ def test_inertial_parameters_beside_the_largest_are_rounded_away():
     inertia = np.array([[4.0, 4 * small, -4 * kept], [4 * small, 3.0, 0.0], [-4 * kept, 0.0, 2.0]])
     link = place_frames(chain_of(moving(0, body=RigidBody(3.0, np.zeros(3), inertia)))).links[0]
     assert link.inertia.tolist() == [[4.0, 0.0, -4 * kept], [0.0, 3.0, 0.0], [-4 * kept, 0.0, 2.0]]
+    less = RigidBody(3.0, np.array([2.0, small, -small]), np.eye(3))
+    assert place_frames(chain_of(moving(0, body=less))).links[0].first_moment.tolist() == [6.0, 0.0, 0.0]
 
 
 @pytest.mark.parametrize("height", [0.0, 0.2])
@@ -237,6 +240,19 @@ def test_x_turns_as_little_as_possible_from_the_x_before_it(turn):
     )
     offset = place_frames(chain).links[1].offset
     assert offset == pytest.approx((turn + 0.1 + np.pi / 2) % np.pi - np.pi / 2, abs=1e-12)
+
+
+@pytest.mark.parametrize("offset", [0.0, 0.7])
+@pytest.mark.parametrize("rpy", [(0.4, -0.3, 1.2), (1.5, 0.2, -2.9), (-2.0, 1.0, 0.3)])
+def test_x_turns_as_little_as_possible_from_the_frame_along_the_first_axis(rpy, offset):
+    alone = chain_of(moving(0, (0.3, 0.2, -0.4), rpy, axis=(0.6, 0.48, 0.64), offset=offset))
+    axis = alone.joints[0].origin[:3, :3] @ alone.joints[0].axis
+    along = frame_along(axis)
+    back = Rotation.from_rotvec(-offset * axis).as_matrix()
+    np.testing.assert_allclose(place_frames(alone).base[:3, :3], back @ along, atol=1e-14)
+    second = moving(1, (0.1, 0.2, 0.3), (0.9, -0.8, 0.4))
+    x = place_frames(chain_of(*alone.joints, second)).base[:3, 0]
+    assert x @ (back @ along)[:, 0] >= 0.0
 
 
 @pytest.mark.parametrize("sign", [-1, 1])

@@ -130,6 +130,7 @@ def test_a_faulty_file_is_refused(tmp_path, content, root, said):
             "cannot decode the XML: unknown encoding: klingon",
         ),
         (b"<robot>\n\n</group>", "not well-formed XML: mismatched tag (line 3)"),
+        (b"<robot>\n<group name='a'/>", "not well-formed XML: no element found (line 2)"),
     ],
 )
 def test_a_file_that_is_no_document_is_refused(tmp_path, text, said):
