@@ -2,8 +2,8 @@
 
 import copy
 import math
-import os
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -193,18 +193,15 @@ def refuses(mapping, words):
     assert str(caught.value) == words
 
 
-def test_an_error_in_a_file_begins_with_its_name(tmp_path):
-    file = tmp_path / "machine.yaml"
+def test_an_error_in_a_file_begins_with_its_name(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # messages cut long paths
+    file = Path("machine.yaml")
     file.write_text(yaml.safe_dump(described(gravity=[1, 2])), encoding="utf-8")
     for source in (file, str(file)):
         refuses(source, f"{file}: gravity is [1, 2]; it must be 3 numbers")
     refuses(described(gravity=[1, 2]), "gravity is [1, 2]; it must be 3 numbers")
     refuses(yaml.safe_dump(described(gravity=[1, 2])), "gravity is [1, 2]; it must be 3 numbers")
-    missing = tmp_path / "none.yaml"
-    with pytest.raises(
-        ModelError, match=rf"^the platform cannot be read: .*{re.escape(os.fsdecode(missing))}"
-    ):
-        load_machine(missing)
+    refuses("none.yaml", "the platform cannot be read: no such platform file: 'none.yaml'")
     file.write_text("a: [1,\n", encoding="utf-8")
     with pytest.raises(ModelError) as caught:
         load_machine(file)

@@ -1,5 +1,7 @@
 """Columns of a motion: names, units, signs and order; what is refused is named with its number."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from motion_base import motion_base
@@ -231,8 +233,9 @@ def test_offsets_turn_and_shift_the_home_pose():
     assert placed.placed(machine) is placed
 
 
-def test_files_are_read_as_their_text_and_named(tmp_path):
-    file = tmp_path / "motion.csv"
+def test_files_are_read_as_their_text_and_named(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # messages cut long paths
+    file = Path("motion.csv")
     file.write_text(f"{PLAIN}\n0,10,20,30,{LEVEL}\n", encoding="utf-8")
     assert read_motion(file).position.tolist() == [[10.0, 20.0, 30.0]]
     np.testing.assert_allclose(
@@ -243,7 +246,7 @@ def test_files_are_read_as_their_text_and_named(tmp_path):
         read_motion(file)
     assert str(caught.value) == f"{file}: no poses below the column names"
     with pytest.raises(StateError, match=r"^cannot read the motion: .*missing\.csv"):
-        read_motion(tmp_path / "missing.csv")
+        read_motion("missing.csv")
     with pytest.raises(StateError, match=r"^m\.csv"):
         parse_motion([], "m.csv")
 
