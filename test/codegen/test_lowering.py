@@ -82,6 +82,8 @@ def written(program):
         (lambda x, y, z: [-sqrt(-(3.0 * z))], "t0 = -3.0 * z; t1 = sqrt t0; t2 = neg t1", ["t2"]),
         (lambda x, y, z: [sin(y), cos(-y), -cos(z)], "t0 = sin y; t1 = cos y; t2 = cos z; t3 = neg t2",
          ["t0", "t1", "t3"]),
+        (lambda x, y, z: [sin(3.0 * x), cos(z / 3.0)], "t0 = 3.0 * x; t1 = sin t0; t2 = 0.3333333333333333 * z; t3 = cos t2",
+         ["t1", "t3"]),
         (lambda x, y, z: [sin(cos(z) * y)], "t0 = cos z; t1 = y * t0; t2 = sin t1", ["t2"]),
         (lambda x, y, z: [2.0, -3.0, 0.0, z, -3.0], "", ["2.0", "-3.0", "0.0", "z", "-3.0"]),
         (lambda x, y, z: [pick(z, 3)], "t0 = z pick 3.0", ["t0"]),

@@ -106,6 +106,9 @@ def pick(expression, lane):
         (lambda a, b, c, d, e, f: [(a + c) - b, (b + d) - a], 4, 3),
         (lambda a, b, c, d, e, f: [(a + c) - b, (a + d) + b], 4, 4),
         (lambda a, b, c, d, e, f: [(-a + c) - b, (a + d) + b], 4, 3),
+        (lambda a, b, c, d, e, f: [c - (d + e), (d + f) + e], 4, 3),
+        (lambda a, b, c, d, e, f: [c - (d - e), (d + f) - e], 4, 3),
+        (lambda a, b, c, d, e, f: [c - (d - e), (d + f) + e], 4, 4),
         (lambda a, b, c, d, e, f: [b + a, (a + d) + b], 3, 2),
         (lambda a, b, c, d, e, f: [(a + d) + b, b + a], 3, 2),
         (lambda a, b, c, d, e, f: [b - a, (a + d) - b], 3, 2),
@@ -138,6 +141,7 @@ def pick(expression, lane):
         (lambda a, b, c, d, e, f: [a * b + a * c, d * b + d * c], 6, 3),
         (lambda a, b, c, d, e, f: [a * b + a * c + e, d * c + d * b - f], 8, 5),
         (lambda a, b, c, d, e, f: [a * b - a * c, d * c - d * b], 6, 3),
+        (lambda a, b, c, d, e, f: [a * b + a * c + a * e, d * b + d * c - d * f], 10, 5),
         (lambda a, b, c, d, e, f: [((a * d) * b) * c + ((a * e) * b) * c], 7, 4),
         # Nothing but inputs and constants.
         (lambda a, b, c, d, e, f: [a, -b, a * 0.0, 2.0 + 0.0 * a, -3.5 - 0.0 * a], 0, 0),
@@ -192,7 +196,13 @@ def test_a_program_of_several_outputs_has_them_in_their_order():
 
 def run(program, values):
     """The results of a program in fractions."""
-    exactly = {"+": SYMBOLS[ADD], "-": SYMBOLS[SUB], "*": SYMBOLS[MUL], "/": SYMBOLS[DIV], "neg": lambda x: -x}
+    exactly = {
+        "+": SYMBOLS[ADD],
+        "-": SYMBOLS[SUB],
+        "*": SYMBOLS[MUL],
+        "/": SYMBOLS[DIV],
+        "neg": lambda x: -x,
+    }
     values = [*values, *map(Fraction, program.constants)]
     for instruction in program.instructions:
         values.append(exactly[instruction.operation.value](*(values[o] for o in instruction.operands)))

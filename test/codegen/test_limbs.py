@@ -1,0 +1,239 @@
+"""Alike limbs as lanes: the values of scalars, and one operation for all limbs, counted by hand."""
+
+import random
+from itertools import product
+
+import numpy as np
+import pytest
+from interpreter import FUNCTIONS
+
+from robot_dynamics.codegen.expression import ExpressionGraph, cos, sin, sqrt
+from robot_dynamics.codegen.limbs import WORTHWHILE, limbs_program
+from robot_dynamics.codegen.program import Argument, Operation, VectorInput
+
+LANES = FUNCTIONS | {Operation.PICK: lambda vector, lane: vector[int(lane)]}
+SIZE = 3
+"""Inputs of a limb."""
+
+
+def run(program, values):
+    values = [*values, *program.constants]
+    for instruction in program.instructions:
+        values.append(LANES[instruction.operation](*(values[operand] for operand in instruction.operands)))
+    return np.array([values[result] for result in program.results])
+
+
+def begun(vector, given):
+    """The lanes of a vector."""
+    if vector.constants:
+        return np.array(vector.constants)
+    return np.array(
+        [-given[k] if s else given[k] for k, s in zip(vector.scalars, vector.negated, strict=True)]
+    )
+
+
+def made_of(build, limbs, paired=1):
+    """The program of scalars and the one with lanes; ``build`` takes shared inputs and those of every limb."""
+    graph = ExpressionGraph()
+    graph.expression(2.0)
+    shared = graph.input("s", 2)
+    every = [graph.input(f"limb{k}", SIZE) for k in range(limbs)]
+    values = [graph.expression(value) for value in build(shared, every)]
+    cut = len(values) // 2
+    outputs = [(Argument("u", cut), values[:cut]), (Argument("w", len(values) - cut), values[cut:])]
+    whole = graph.build_program("f", outputs)
+    numbers = [range(2 + SIZE * k, 2 + SIZE * (k + 1)) for k in range(limbs)]
+    groups = [numbers[k::paired] for k in range(paired)]
+    made = limbs_program(graph, "f", outputs, groups, whole)
+    if made is not None:
+        assert made.program.inputs[: len(whole.inputs)] == whole.inputs
+        assert len(made.program.inputs) == len(whole.inputs) + len(made.vectors)
+        assert all(argument.size == 1 for argument in made.program.inputs[len(whole.inputs) :])
+        assert made.program.outputs == whole.outputs and made.program.name == "f"
+        given = np.random.default_rng(3).uniform(0.3, 1.4, whole.input_size)
+        expected = run(whole, given)
+        found = run(made.program, [*given, *(begun(vector, given) for vector in made.vectors)])
+        assert np.abs(found - expected).max() <= 1e-12 * max(1.0, np.abs(expected).max())
+    return whole, made
+
+
+def counted(program):
+    """Operations of a program, those that pick a lane apart, without changes of sign."""
+    operations = [instruction.operation for instruction in program.instructions]
+    picks = operations.count(Operation.PICK)
+    return len(operations) - picks - operations.count(Operation.NEG), picks
+
+
+def chain_of(s, q):
+    """Eight operations of a limb: two with its inputs alone, six with what all share."""
+    return (sin(q[0]) * q[1] + s[0]) * q[2] + cos(q[0]) * (s[1] - q[1])
+
+
+@pytest.mark.parametrize("limbs", [2, 3, 4, 5])
+def test_one_operation_serves_all_limbs(limbs):
+    whole, made = made_of(lambda s, every: [chain_of(s, q) for q in every], limbs)
+    assert len(whole.instructions) == 8 * limbs
+    assert counted(made.program) == (8, limbs)
+    vectors = [
+        VectorInput((), tuple(2 + place + SIZE * k for k in range(limbs)), (0,) * limbs)
+        for place in range(SIZE)
+    ]
+    assert sorted(made.vectors, key=lambda vector: vector.scalars) == vectors
+    assert [vector.limbs for vector in made.vectors] == [limbs] * SIZE
+
+
+def test_results_are_picked_from_their_lanes():
+    _, made = made_of(lambda s, every: [chain_of(s, q) for q in (every[2], every[0], every[1])], 3)
+    program = made.program
+    lanes = [
+        program.constants[instruction.operands[1] - program.input_size]
+        for result in program.results
+        for instruction in [program.instructions[result - program.first_instruction]]
+        if instruction.operation is Operation.PICK
+    ]
+    assert lanes == [2.0, 0.0, 1.0]
+
+
+@pytest.mark.parametrize(
+    ("build", "limbs", "in_lanes", "scalar", "picks"),
+    [
+        # Each operation once for all limbs; sums of limbs are scalar.
+        (lambda s, every: [sum(chain_of(s, q) for q in every)], 3, 8, 2, 3),
+        # What comes from all limbs goes out to all of them again.
+        (lambda s, every: again(s, every), 2, 8 + 3, 2, 2 + 2),
+        # Constants of each limb's own, of both signs, are vectors.
+        (lambda s, every: [(k - 1.5) * chain_of(s, q) for k, q in enumerate(every)], 4, 9, 0, 4),
+        (lambda s, every: [chain_of(s, q) + (0.5 - k) for k, q in enumerate(every)], 3, 9, 0, 3),
+        (lambda s, every: [chain_of(s, q) / (s[0] + 2.0) for q in every], 3, 9, 1, 3),
+        (lambda s, every: [(s[0] * s[1]) / chain_of(s, q) for q in every], 3, 9, 1, 3),
+        # Signs that sums can have: the lanes hold what is negated.
+        (lambda s, every: [sign * chain_of(s, q) for sign, q in zip((1, -1, 1), every, strict=True)], 3, 8, 0, 3),
+        (
+            lambda s, every: [q[0] * q[1] + sign * s[0] * q[0] * q[2] for sign, q in zip((1, -1), every, strict=True)],
+            2, 3, 0, 2,
+        ),
+        # Signs that they cannot: the second term times 1 and -1.
+        (lambda s, every: [sin(sign * q[0] + q[1]) * chain_of(s, q) for sign, q in zip((1, -1), every, strict=True)],
+         2, 3 + 8 + 1, 0, 2),
+        (
+            lambda s, every: [
+                value
+                for sign, q in zip((1, -1), every, strict=True)
+                for value in (q[0] * q[1] + sign * (s[0] * q[0]), q[0] * q[1] + s[1] * q[0], chain_of(s, q))
+            ],
+            2, 5 + 8 + 2, 0, 6,
+        ),
+    ],
+)  # fmt: skip
+def test_operations_in_lanes(build, limbs, in_lanes, scalar, picks):
+    _, made = made_of(build, limbs)
+    assert counted(made.program) == (in_lanes + scalar, picks)
+
+
+def again(s, every):
+    values = [chain_of(s, q) for q in every]
+    total = sum(values)
+    return [value * total - q[1] * (total + s[0]) for value, q in zip(values, every, strict=True)]
+
+
+def random_steps(generator, count):
+    """Operations of a limb on what is known before: shared, own, made."""
+    known = 2 + SIZE
+    steps = []
+    for k in range(count):
+        recent = known + k
+        steps.append(
+            (
+                generator.randrange(8),
+                generator.randrange(recent),
+                generator.randrange(max(0, recent - 6), recent),
+            )
+        )
+    return steps
+
+
+def random_limb(steps, s, q, generator):
+    """Results of the steps; signs and constants are the limb's own."""
+    values = [*s, *q]
+    for kind, i, j in steps:
+        a, b = values[i], values[j]
+        sign = generator.choice((1.0, -1.0))
+        values.append(
+            (
+                lambda: a + sign * b,
+                lambda: a - b,
+                lambda: sign * a * b,
+                lambda: generator.choice((0.5, -0.75, 1.25)) * b,
+                lambda: sin(sign * b),
+                lambda: cos(b) - sign * a,
+                lambda: a / (3.5 + sin(b)),
+                lambda: sqrt(2.5 - sign * cos(b)),
+            )[kind]()
+        )
+    return values[-2:]
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_random_limbs_have_the_values_of_scalars(seed):
+    generator = random.Random(seed)
+    limbs, paired = generator.choice(((2, 1), (3, 1), (4, 1), (4, 2)))
+    first, second = random_steps(generator, 9), random_steps(generator, 5)
+
+    def build(s, every):
+        found = [random_limb(first, s, q, generator) for q in every]
+        if seed % 3 == 1:
+            found[-1][0] = found[-1][0] * every[-1][0] + 0.5  # what only one limb has
+        if seed % 3 == 2:
+            total = found[0][0] + found[1][0]
+            found = [
+                random_limb(second, (total, s[1]), (a, b, q[0]), generator)
+                for (a, b), q in zip(found, every, strict=True)
+            ]
+        return [generator.choice((1.0, -1.0)) * value for pair in found for value in pair]
+
+    made_of(build, limbs, paired)
+
+
+def test_groups_of_limbs_have_lanes_of_their_own():
+    def build(s, every):
+        return [chain_of(s, q) for q in every[::2]] + [q[2] / (chain_of(s, q) + q[0]) for q in every[1::2]]
+
+    whole, made = made_of(build, 4, 2)
+    assert len(whole.instructions) == 2 * 8 + 2 * 10
+    assert counted(made.program) == (8 + 10, 4)
+    assert {vector.scalars for vector in made.vectors} == {
+        (2 + SIZE * k + place, 2 + SIZE * (k + 2) + place) for k, place in product(range(2), range(SIZE))
+    }
+
+
+def test_square_roots_and_sines_of_sines_are_scalar():
+    _, made = made_of(lambda s, every: [sqrt(chain_of(s, q) + 9.0) + q[0] for q in every], 3)
+    operations = [instruction.operation for instruction in made.program.instructions]
+    assert operations.count(Operation.SQRT) == 3 and operations.count(Operation.SIN) == 1
+    _, made = made_of(lambda s, every: [sin(chain_of(s, q)) + q[0] for q in every], 3)
+    operations = [instruction.operation for instruction in made.program.instructions]
+    assert operations.count(Operation.SIN) == 1 + 3
+
+
+def test_lanes_that_save_little_are_left_out():
+    """Of n operations and two limbs, 2 n scalars become n in lanes and two that are picked."""
+    assert WORTHWHILE == 0.1
+
+    def alike(s, every):
+        return [chain_of(s, q) for q in every]
+
+    def mostly_shared(extra):
+        def build(s, every):
+            value = s[0] * s[1]
+            for _ in range(extra - 1):
+                value = sin(value)
+            return [*alike(s, every), value]
+
+        return build
+
+    # 16 scalars become 10: worth it where that is at most nine tenths of all.
+    assert made_of(mostly_shared(44), 2)[1] is not None  # 54 of 60
+    assert made_of(mostly_shared(45), 2)[1] is None  # 55 of 61
+    assert made_of(lambda s, every: [every[0][0] + every[1][1], s[0] * every[0][2]], 2)[1] is None
+    assert made_of(lambda s, every: [q[0] for q in every], 2)[1] is None
+    assert made_of(lambda s, every: [s[0] * s[1] + 2.0], 2)[1] is None
