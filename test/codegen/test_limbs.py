@@ -33,7 +33,7 @@ def begun(vector, given):
 
 
 def made_of(build, limbs, paired=1):
-    """The program of scalars and the one with lanes; ``build`` takes shared inputs and those of every limb."""
+    """The programs of scalars and with lanes; ``build`` takes shared inputs and those of every limb."""
     graph = ExpressionGraph()
     graph.expression(2.0)
     shared = graph.input("s", 2)
@@ -94,6 +94,10 @@ def test_results_are_picked_from_their_lanes():
     assert lanes == [2.0, 0.0, 1.0]
 
 
+def signed(every, *signs):
+    return zip(signs, every, strict=True)
+
+
 @pytest.mark.parametrize(
     ("build", "limbs", "in_lanes", "scalar", "picks"),
     [
@@ -107,18 +111,18 @@ def test_results_are_picked_from_their_lanes():
         (lambda s, every: [chain_of(s, q) / (s[0] + 2.0) for q in every], 3, 9, 1, 3),
         (lambda s, every: [(s[0] * s[1]) / chain_of(s, q) for q in every], 3, 9, 1, 3),
         # Signs that sums can have: the lanes hold what is negated.
-        (lambda s, every: [sign * chain_of(s, q) for sign, q in zip((1, -1, 1), every, strict=True)], 3, 8, 0, 3),
+        (lambda s, every: [sign * chain_of(s, q) for sign, q in signed(every, 1, -1, 1)], 3, 8, 0, 3),
         (
-            lambda s, every: [q[0] * q[1] + sign * s[0] * q[0] * q[2] for sign, q in zip((1, -1), every, strict=True)],
+            lambda s, every: [q[0] * q[1] + sign * s[0] * q[0] * q[2] for sign, q in signed(every, 1, -1)],
             2, 3, 0, 2,
         ),
         # Signs that they cannot: the second term times 1 and -1.
-        (lambda s, every: [sin(sign * q[0] + q[1]) * chain_of(s, q) for sign, q in zip((1, -1), every, strict=True)],
+        (lambda s, every: [sin(sign * q[0] + q[1]) * chain_of(s, q) for sign, q in signed(every, 1, -1)],
          2, 3 + 8 + 1, 0, 2),
         (
             lambda s, every: [
                 value
-                for sign, q in zip((1, -1), every, strict=True)
+                for sign, q in signed(every, 1, -1)
                 for value in (q[0] * q[1] + sign * (s[0] * q[0]), q[0] * q[1] + s[1] * q[0], chain_of(s, q))
             ],
             2, 5 + 8 + 2, 0, 6,
@@ -156,20 +160,18 @@ def random_limb(steps, s, q, generator):
     """Results of the steps; signs and constants are the limb's own."""
     values = [*s, *q]
     for kind, i, j in steps:
-        a, b = values[i], values[j]
-        sign = generator.choice((1.0, -1.0))
-        values.append(
-            (
-                lambda: a + sign * b,
-                lambda: a - b,
-                lambda: sign * a * b,
-                lambda: generator.choice((0.5, -0.75, 1.25)) * b,
-                lambda: sin(sign * b),
-                lambda: cos(b) - sign * a,
-                lambda: a / (3.5 + sin(b)),
-                lambda: sqrt(2.5 - sign * cos(b)),
-            )[kind]()
+        a, b, sign = values[i], values[j], generator.choice((1.0, -1.0))
+        made = (
+            a + sign * b,
+            a - b,
+            sign * a * b,
+            generator.choice((0.5, -0.75, 1.25)) * b,
+            sin(sign * b),
+            cos(b) - sign * a,
+            a / (3.5 + sin(b)),
+            sqrt(2.5 - sign * cos(b)),
         )
+        values.append(made[kind])
     return values[-2:]
 
 

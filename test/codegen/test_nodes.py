@@ -227,8 +227,8 @@ def test_expressions_as_values(graph, pair):
     assert repr(x) == "Expression(#2)" and repr(-y) == "Expression(-#3)"
     assert repr(graph.expression(-3.5)) == "-3.5"
     assert x.constant is None and not x.is_zero and not (-x).is_zero
-    assert +x is x and -(-x) == x
-    assert x != -x and x != y and x != 2.0 and not x == 2
+    assert +x is x and -(-1.0 * x) == x
+    assert x != -x and x != y and x != 2.0 and x != 2
     assert graph.expression(2.0) == 2 and graph.expression(-2.0) != 2 and graph.expression(2.0) == 2.0
     assert x.__eq__("x") is NotImplemented and x != "x"
     (other,) = ExpressionGraph().input("x", 1)

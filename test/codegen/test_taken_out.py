@@ -1,4 +1,4 @@
-"""Factors taken out, shared pairs: the operations that remain are counted by hand, the values by exact integers."""
+"""Factors taken out, shared pairs: operations that remain are counted by hand, values are exact."""
 
 from fractions import Fraction
 from itertools import chain
