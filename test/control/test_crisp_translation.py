@@ -62,7 +62,7 @@ def test_defaults_are_those_of_crisp_2_3_1():
         "log.limits": False, "log.controller_parameters": False, "log.computed_torques": False,
         "log.dynamic_params": False, "log.timing": False,
     }  # fmt: skip
-    assert all(isinstance(value, (bool, float, str, tuple)) for value in DEFAULTS.values())
+    assert is_crisp(list(DEFAULTS))
 
 
 def test_a_file_without_values_has_the_defaults_of_crisp_at_1000_hz():
