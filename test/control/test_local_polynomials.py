@@ -180,6 +180,7 @@ def test_samples_that_are_not_newer_are_left_out():
     assert (stream.count, stream.last, stream.period) == (1, "a", 0.1)
     assert stream.add("d", 1.1e-5, 0.0, 0.3)
     assert (stream.count, stream.last, stream.period) == (2, "d", 0.3)
+    assert stream.add("e", 1.0, 1.0, 0.3) and not stream.add("f", 0.5, 1.0, 0.3)
 
 
 @pytest.mark.parametrize(("timeout", "period", "allowed"), [(1.0, 0.1, 1.0), (0.25, 0.125, 0.5625)])

@@ -158,6 +158,44 @@ def test_a_sender_that_becomes_slower_has_another_period_after_22_poses(factor, 
     agree(PERIOD * np.concatenate((np.arange(20), 19 + factor * np.arange(1, 23))), [1] * 20 + [factor] * 22)
 
 
+def test_a_sender_that_becomes_slower_twice_is_found_twice():
+    clock = SenderClock()
+    last = run_in(clock, place=lambda number: STILL)
+    for period in (2 * PERIOD, 4 * PERIOD):
+        for _ in range(22):
+            assert clock.period == pytest.approx(period / 2, rel=1e-9)
+            last += period
+            assert clock.tick(last, STILL) == pytest.approx(last, rel=1e-12)
+        assert clock.period == pytest.approx(period, rel=1e-9)
+    assert clock.tick(last, STILL) > last + 0.1 * PERIOD  # no pose is missing at the new rate
+    other = SenderClock()
+    last = run_in(other, place=lambda number: STILL) + 44 * PERIOD
+    for k in range(21, -1, -1):
+        other.tick(last - 2 * k * PERIOD, STILL)
+    one_lost = other.tick(last + 4 * PERIOD, STILL)
+    assert one_lost == pytest.approx(last + 4 * PERIOD, rel=1e-12)
+    assert other.tick(last + 4 * PERIOD, STILL) == pytest.approx(one_lost, rel=1e-12)
+
+
+def test_gaps_that_bursts_make_good_are_no_other_rate():
+    """Four of five poses are one after a missing one, and the fifth is one of these."""
+    clock = SenderClock()
+    last = run_in(clock, place=lambda number: STILL)
+    for _ in range(15):
+        for _ in range(4):
+            last += 2 * PERIOD
+            assert clock.tick(last, STILL) == pytest.approx(last, rel=1e-12)
+        assert clock.tick(last, STILL) == pytest.approx(last, rel=1e-12)
+    assert clock.period == pytest.approx(PERIOD, rel=1e-9)
+
+
+def test_the_first_eight_poses_are_taken_as_successive():
+    clock, times = SenderClock(), PERIOD * np.array([0.0, 1.0, 2.0, 5.0, 6.0, 7.0, 8.0, 9.0])
+    ticks = [clock.tick(time, moving(round(time / PERIOD))) for time in times]
+    for k in range(2, 9):
+        assert ticks[k - 1] == pytest.approx(np.polyval(np.polyfit(range(k), times[:k], 1), k - 1))
+
+
 @pytest.mark.parametrize("factor", [1.05, 0.75, 0.55])
 def test_another_rate_without_losses_is_found_with_a_short_memory(factor):
     times = PERIOD * np.concatenate((np.arange(30), 29 + factor * np.arange(1, 60)))
@@ -169,6 +207,8 @@ def test_the_first_poses_of_a_burst_have_one_tick_and_no_period():
     clock = SenderClock()
     assert clock.tick(0.0, STILL) == 0.0
     assert clock.tick(1e-4, STILL) == 0.0 and clock.period == 0.0
+    later = SenderClock()
+    assert [later.tick(3.0, STILL), later.tick(3.00005, STILL), later.period] == [3.0, 3.0, 0.0]
     assert clock.tick(1.001e-4, STILL) == 1.001e-4 and clock.period == 1.001e-4
     third = clock.tick(1.5e-4, STILL)
     assert third == pytest.approx(np.polyval(np.polyfit([0, 1, 2], [0.0, 1.001e-4, 1.5e-4], 1), 2))
@@ -207,7 +247,7 @@ def test_the_rate_before_a_gap_counts_where_the_first_interval_is_near_it(interv
     assert (clock.known, clock.period, clock.on_ticks) == (0.0, 0.0, True)
 
 
-@pytest.mark.parametrize(("apart", "steps"), [(1, 1), (2, 2), (3, 3), (4, 1), (7, 1)])
+@pytest.mark.parametrize(("apart", "steps"), [(1, 1), (2, 2), (3, 3), (3.09, 3), (3.11, 1), (4, 1), (7, 1)])
 def test_of_poses_that_do_not_move_a_late_one_has_lost_two_before_it_at_most(apart, steps):
     """A lost pose costs 8, a late one 20: three lost ones cost more."""
     clock = SenderClock()
@@ -217,13 +257,26 @@ def test_of_poses_that_do_not_move_a_late_one_has_lost_two_before_it_at_most(apa
     assert tick == pytest.approx(last + steps * PERIOD + late * 82 / (21 * 22), rel=1e-12)
 
 
-@pytest.mark.parametrize(("apart", "number"), [(1, 2), (2, 1), (1, 1), (3, 2), (9, 10), (9, 8), (30, 30)])
-def test_places_say_the_number_of_a_pose_that_comes_early_or_late(apart, number):
+@pytest.mark.parametrize(
+    ("apart", "number", "steps"),
+    [
+        (1, 2, 2),
+        (2, 1, 1),
+        (1, 1, 1),
+        (3, 2, 2),
+        (9, 10, 10),
+        (9, 8, 8),
+        (30, 30, 30),
+        (1, 3, 2),
+        (0.3, 2, 1),
+    ],
+)
+def test_places_say_the_number_of_a_pose_that_comes_early_or_late(apart, number, steps):
     clock = SenderClock()
     last = run_in(clock)
     tick = clock.tick(last + apart * PERIOD, moving(19 + number))
-    late = np.clip(apart - number, -0.15, 0.15) * PERIOD
-    assert tick == pytest.approx(last + number * PERIOD + late * 82 / (21 * 22), rel=1e-12)
+    late = np.clip(apart - steps, -0.15, 0.15) * PERIOD
+    assert tick == pytest.approx(last + steps * PERIOD + late * 82 / (21 * 22), rel=1e-12)
 
 
 @pytest.mark.parametrize(("way", "number"), [(5.0e-5, 1), (5.5e-5, 2)])
@@ -250,9 +303,65 @@ def test_poses_that_were_taken_for_lost_come_together_without_new_ticks():
     assert [clock.tick(late, STILL) for _ in range(3)] == pytest.approx([late, late, late], rel=1e-12)
     assert clock.tick(late, STILL) > late + 0.1 * PERIOD  # no more were missing
     other = SenderClock()
-    last = run_in(other, place=lambda number: STILL)
-    other.tick(last + 3 * PERIOD, STILL)
-    assert other.tick(last + 3.5 * PERIOD, STILL) > last + 3.5 * PERIOD  # too late for a burst
+    last = run_in(other, period=0.5, place=lambda number: STILL)
+    other.tick(last + 1.5, STILL)
+    assert other.tick(last + 1.75, STILL) > last + 1.75  # half a period later is no burst
+
+
+def test_a_lost_pose_that_comes_after_the_next_one_has_the_tick_before():
+    clock = SenderClock()
+    last = run_in(clock) + 3 * PERIOD
+    assert clock.tick(last, moving(22)) == pytest.approx(last, rel=1e-12)
+    back = clock.tick(last, moving(21))
+    assert back == pytest.approx(last - PERIOD + 0.15 * PERIOD * 86 / (22 * 23), rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("second", "third", "moved"),
+    [(0.7, 1.1, False), (0.85, 1.1, True), (0.7, 1.25, True), (0.7, 1.19, False)],
+)
+def test_after_a_pose_that_comes_early_more_of_its_burst_may_come(second, third, moved):
+    """Early is more than a fifth of a period before the tick, together is nearer than half a period."""
+    clock = SenderClock()
+    last = run_in(clock, place=lambda number: STILL) + 3 * PERIOD
+    clock.tick(last, STILL)
+    before = clock.tick(last + second * PERIOD, STILL)
+    assert 0.9 * PERIOD < before - last < PERIOD
+    after = clock.tick(last + third * PERIOD, STILL)
+    assert (after > before + 0.5 * PERIOD) == moved
+
+
+def test_a_place_decides_between_no_tick_and_one_in_a_burst():
+    """No tick costs 16 for its time and 6 for its place, one tick costs 20 for its time alone."""
+    clock, place = SenderClock(), np.array([0.0, 0.0, 2.45e-5, 0.0, 1e-5, 0.0])
+    last = run_in(clock, place=lambda k: k * place) + 3 * PERIOD
+    assert clock.tick(last, 22 * place) == pytest.approx(last, rel=1e-12)
+    assert clock.tick(last + 0.2 * PERIOD, 23 * place) > last + 0.5 * PERIOD
+
+
+@pytest.mark.parametrize(("share", "number"), [(0.97, 1), (1.03, 2)])
+def test_noise_of_places_fades_by_a_sixteenth_with_each_pose(share, number):
+    """A place that is off by 1 mm is 1, 3, 3 and 1 mm from parabolas through three."""
+    noise = 0.0
+    for off in (1e-3, 3e-3, 3e-3, 1e-3, *[0.0] * 5):
+        noise += (off - noise) / 16
+    place = np.array([share * math.sqrt(28.0) * noise, 0.0, 0.0, 0.0, 0.0, 0.0])
+    aside = np.array([0.0, 0.0, 0.0, 1e-3, 0.0, 0.0])
+    clock = SenderClock()
+    last = run_in(clock, 32, place=lambda k: k * place + (k == 23) * aside)
+    tick = clock.tick(last + PERIOD, 33 * place)
+    assert round((tick - last) / PERIOD) == number
+
+
+@pytest.mark.parametrize(("place", "number"), [(3.5, 1), (3.62, 2), (4.0, 2)])
+def test_after_a_gap_parabolas_begin_with_the_third_pose(place, number):
+    """The third is a step away from the second, of which a sixteenth is noise."""
+    clock, step = SenderClock(), np.array([0.0, -0.016, 0.0, 0.0, 0.0, 0.0])
+    run_in(clock)
+    clock.pause()
+    last = run_in(clock, 3, place=lambda k: k * step, begin=7.0)
+    tick = clock.tick(last + PERIOD, place * step)
+    assert round((tick - last) / PERIOD) == number
 
 
 @pytest.mark.parametrize("sense", [1.0, -1.0])
