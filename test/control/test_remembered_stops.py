@@ -21,6 +21,7 @@ from robot_dynamics.control.stop_memory import (
     write_state,
 )
 from robot_dynamics.errors import ParameterError
+from robot_dynamics.parameters import describe
 
 STATES = "released, stopped, parked, stranded, protected"
 
@@ -77,6 +78,18 @@ def test_a_state_is_read_as_it_was_written_and_a_released_robot_has_no_file(stat
     write_state(file, StopState.RELEASED)
     assert not file.exists() and read_state(file) is StopState.RELEASED
     write_state(file, StopState.RELEASED)
+
+
+def test_a_folder_that_somebody_else_makes_at_the_same_time_is_used(tmp_path, monkeypatch):
+    (tmp_path / "a").mkdir()
+    usual, seen = Path.is_dir, [False]
+    monkeypatch.setattr(Path, "is_dir", lambda self: seen.pop() if seen else usual(self))
+    write_state(tmp_path / "a" / "file.json", StopState.PARKED)
+    assert read_state(tmp_path / "a" / "file.json") is StopState.PARKED
+
+
+def test_the_folder_cannot_be_changed_while_the_controller_runs():
+    assert [described.read_only for described in describe(StopParameters)] == [True]
 
 
 def test_folders_that_are_made_can_be_read_by_all_and_written_by_the_owner(tmp_path):
@@ -149,7 +162,7 @@ def test_a_file_is_on_the_disk_before_it_replaces_the_old_one_and_its_folder_aft
     events, fsync, replace = [], os.fsync, Path.replace
 
     def synced(descriptor):
-        events.append(Path(os.readlink(f"/proc/self/fd/{descriptor}")).name)
+        events.append(Path(f"/proc/self/fd/{descriptor}").readlink().name)
         fsync(descriptor)
 
     def replaced(self, target):

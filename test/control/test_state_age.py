@@ -137,3 +137,15 @@ def test_the_core_judges_states_by_a_simulated_clock():
     assert time.lost(6 * S, 9 * S, S) == pytest.approx(1.0)  # a clock that was set back counts on
     assert time.lost(6 * S, 9 * S, S, alone=True) == pytest.approx(3.0)
     assert time.lost(6 * S, 9 * S, 2 * S) == 0.0
+
+
+def test_timeouts_are_in_seconds_to_the_nanosecond():
+    for missing, lost in ((50 * S - 10, False), (50 * S, True)):
+        age, _ = simulated(alone=True)
+        assert (age.objection(20 * S, 7 * S + missing + 10, 50.0) != "") == (missing + 10 > 50 * S)
+        assert (age.seconds(20 * S, 7 * S + missing, 50.0) > 0.0) == lost
+    for ahead, away in ((50 * S, False), (50 * S + 10, True)):
+        age, _ = simulated()
+        age.note(20 * S, 60 * S, 20 * S + ahead, 50.0)
+        age.note(20 * S, 120 * S, 20 * S + ahead, 50.0)
+        assert (age.objection(20 * S, 120 * S, 50.0) != "") == away
