@@ -429,6 +429,18 @@ def test_middles_that_fall_together_are_one_waypoint():
     assert (np.diff(made.table().times) > 0.0).all() and made.table().times[[0, -1]].tolist() == [0.0, 2.0]
 
 
+def test_accelerations_are_those_behind_each_point_and_at_the_end():
+    c = np.random.default_rng(4).normal(size=(3, 6, 2))
+    path, nothing = QuinticSpline(np.array([0.0, 1.0, 1.5, 3.5]), c), np.arange(4.0)
+    qp = np.array([[1.0, 2.0], [3.0, -4.0], [5.0, 6.0], [-7.0, 8.0]])
+    made = Retimed(("a", "b"), nothing, nothing**2, qp, qp, qp, nothing, nothing, nothing, 1, path)
+    expected = [2.0 * c[0, 2], 8.0 * c[1, 2], 0.5 * c[2, 2], (np.arange(6) * np.arange(-1, 5)) @ c[2] / 4.0]
+    np.testing.assert_allclose(made.accelerations, expected)
+    np.testing.assert_allclose(made.velocities, [[0, 0], [3, -4], [10, 12], [-21, 24]])
+    np.testing.assert_allclose(made.path_acceleration, [0.5, 1.5, 2.5])
+    assert made.duration == 3.5 and made.spline is path and made.times is path.times
+
+
 def test_speeds_at_the_ends_are_kept():
     made = retime(AXES, LINE, PathLimits(acceleration=2.0), start_speed=0.5, end_speed=0.25)
     np.testing.assert_allclose(made.x[[0, -1]], [0.25, 0.0625], rtol=1e-6)

@@ -26,13 +26,13 @@ def integrated(v, a, parts):
 
 def test_what_limits_a_stop_is_the_smaller_of_two_or_the_motion_itself():
     np.testing.assert_array_equal(unlimited_stop(np.zeros(3), np.ones(3)), [np.inf] * 3)
-    found = np.array([2.0, 5.0, np.inf, np.inf, np.inf, np.inf, 0.0, -1.0, OPEN, 3.0])
+    found = np.array([0.5, 5.0, np.inf, np.inf, np.inf, np.inf, 0.0, -1.0, OPEN, 3.0])
     allowed = np.array([3.0, 4.0, 6.0, np.inf, np.inf, np.inf, 7.0, 7.0, 7.0, np.inf])
     velocity = np.array([1.0, 1.0, 1.0, -2.0, 0.1, 0.0, 1.5, 0.2, 0.3, 9.0])
     acceleration = np.array([9.0, 9.0, 9.0, 3.0, -0.7, 0.0, 1.0, -0.9, 0.1, 9.0])
     np.testing.assert_allclose(
         decelerations(found, allowed, velocity, acceleration),
-        [2.0, 4.0, 6.0, 4.0, 0.7, 1.0, 3.0, 0.9, 0.6, 3.0],
+        [0.5, 4.0, 6.0, 4.0, 0.7, 1.0, 3.0, 0.9, 0.6, 3.0],
     )
 
 
@@ -71,7 +71,12 @@ def test_a_stop_with_long_ramps_needs_no_steady_part_and_less_deceleration(v, a,
 @pytest.mark.parametrize("sense", [1.0, -1.0])
 @pytest.mark.parametrize(
     ("v", "a", "goal", "duration", "deceleration"),
-    [(0.5, 0.0, 0.6, 20.0, 5.0), (0.8, 0.4, 0.5, 6.0, 3.0), (0.8, -0.3, 0.5, 6.0, 3.0)],
+    [
+        (0.5, 0.0, 0.6, 20.0, 5.0),
+        (0.9, 0.0, 0.5, 1.6, 8.0),
+        (0.8, 0.4, 0.5, 6.0, 3.0),
+        (0.8, -0.3, 0.5, 6.0, 3.0),
+    ],
 )
 def test_a_joint_slows_down_to_the_mean_speed_of_the_second_half_of_its_way(
     v, a, goal, duration, deceleration, sense
@@ -112,8 +117,9 @@ def test_slowing_down_that_is_too_hard_is_a_stop():
     assert slowed(0.3, 2.0, 1.0, 2.0, 50.0) is None  # it would have to become faster
     # Its velocity would become negative: its coefficient is -0.64, and with a little less acceleration 0.02.
     assert slowed(1.982, -3.0257, 3.0514, 5.6357, 50.0) is None
-    low = slowed(0.9, -1.0, 0.5, 4.0, 50.0)
-    assert low and 0.9 - low[0] / 3.0 > 0.0
+    low = slowed(0.9, -1.4, 0.5, 4.0, 50.0)
+    assert low and 0.9 - 1.4 * low[0] / 3.0 > 0.0
+    assert slowed(1.0, -1.0, 1.425, 5.0625, 1.01) and not slowed(1.0, -1.0, 1.425, 5.0625, 0.99)
 
 
 @pytest.mark.parametrize("sense", [1.0, -1.0])
@@ -255,3 +261,27 @@ def test_a_start_that_only_accelerates_may_leave_too():
     assert len(found.times) > 2
     lowest = found.extremes()[0][0]
     assert lowest > waypoint_spline(times, positions, velocities, accelerations).extremes()[0][0] + 0.5
+
+
+def test_ramps_take_a_tenth_of_a_millisecond_at_least():
+    assert moving_start._stop(1.0, 0.0, -0.5, 1.00005 / 0.9, 1.0) is None
+    times, _ = moving_start._stop(1.0, 0.0, -0.5, 1.00011 / 0.9, 1.0)
+    assert times[-1] == pytest.approx(1.00011, abs=1e-5)
+
+
+def test_a_start_below_its_stop_and_its_waypoint_is_on_its_way(monkeypatch):
+    """The path of an other one uses half of the allowance."""
+    times, nothing = np.array([0.0, 2.0, 3.0]), np.full((3, 1), OPEN)
+    velocities, accelerations = nothing.copy(), nothing.copy()
+    velocities[[0, -1]], accelerations[[0, -1]] = [[0.5], [0.0]], 0.0
+    positions = np.array([[0.0], [1.0], [1.5]])
+    parts, usual = [], moving_start.waypoint_spline
+
+    def counted(*given, part=1.0):
+        parts.append(part)
+        return usual(*given, part=part)
+
+    monkeypatch.setattr(moving_start, "waypoint_spline", counted)
+    assert len(moving_spline(times, positions, velocities, accelerations, np.array([0.5])).times) == 3
+    assert len(moving_spline(times, -positions, velocities, accelerations, np.array([9.0])).times) > 3
+    assert parts == [1.0, 1.0, 0.5]
