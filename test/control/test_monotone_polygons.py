@@ -6,7 +6,12 @@ import pytest
 from robot_dynamics.control import shape
 from robot_dynamics.control.path_bounds import bernstein
 from robot_dynamics.control.shape import allowance, strays, waypoint_spline
-from robot_dynamics.control.spline import QuinticSpline, hermite_coefficients, minimum_jerk_spline
+from robot_dynamics.control.spline import (
+    QuinticSpline,
+    hermite_coefficients,
+    least_jerk_derivatives,
+    minimum_jerk_spline,
+)
 from robot_dynamics.errors import TrajectoryError
 
 OPEN = np.nan
@@ -232,3 +237,65 @@ def test_numbers_that_are_too_large_and_times_that_stand_are_refused():
 def test_whole_numbers_are_positions():
     found = waypoint_spline([0, 1, 2], np.array([[0], [1], [2]]), opened(3), opened(3))
     assert found.coefficients.dtype == float and found.times.dtype == float
+
+
+def chosen(times, positions, velocities, accelerations, last=8, solved=3):
+    """Rates of one joint by the rules of the module, round by round, and the number of rounds.
+
+    Knots beside a segment that leaves its waypoints move into their polygons. In the first three rounds the
+    others are chosen anew, and in the ninth all are moved.
+    """
+    h, distance = np.diff(times)[:, None], np.diff(positions, axis=0)
+    wanted = [velocities.copy(), accelerations.copy()]
+    values = least_jerk_derivatives(times, positions, *wanted)
+    for attempt in range(last + 1):
+        below, above = strays(QuinticSpline(times, hermite_coefficients(h[:, 0], positions, *values)))
+        leaving = np.maximum(below, above)[:, 0] > allowance(distance[:, 0])
+        beside = np.concatenate([leaving, [False]]) | np.concatenate([[False], leaving])
+        if attempt == last and leaving.any():
+            beside[:] = True
+        open_ = np.isnan(wanted)[:, :, 0]
+        beside &= open_.any(axis=0)
+        if not beside.any():
+            return values, attempt
+        half = 2.5 * np.abs(distance)
+        slowest, fastest = shape._velocities(h, distance, half, half)
+        v = np.where((beside & open_[0])[:, None], np.clip(values[0], slowest, fastest), values[0])
+        low, high = shape._accelerations(h, distance, half, half, v)
+        low, high = np.minimum(low, high), np.maximum(low, high)
+        a = np.where((beside & open_[1])[:, None], np.clip(values[1], low, high), values[1])
+        values = v, a
+        for row, found in zip(wanted, values, strict=True):
+            row[beside] = found[beside]
+        if attempt < solved:
+            values = least_jerk_derivatives(times, positions, *wanted)
+    return values, last + 1
+
+
+@pytest.mark.parametrize(
+    ("seed", "rounds", "last", "solved"),
+    [
+        *((371, 4, 8, 3), (189, 3, 8, 3), (379, 3, 8, 3), (6, 2, 8, 3), (16, 2, 8, 3), (1, 1, 8, 3)),
+        *((371, 3, 2, 3), (189, 2, 1, 1), (521, 1, 0, 0), (379, None, 8, 1)),
+    ],
+)
+def test_knots_are_moved_only_beside_segments_that_leave_their_waypoints(
+    seed, rounds, last, solved, monkeypatch
+):
+    """Two joints, the second with other positions at the same times."""
+    monkeypatch.setattr(shape, "_ROUNDS", last)
+    monkeypatch.setattr(shape, "_SOLVED", solved)
+    random = np.random.default_rng(seed)
+    count, width = 12 + seed % 50, 0.3 * (1 + seed % 7)
+    times = np.cumsum(10.0 ** random.uniform(-width, width, count))
+    positions = random.normal(size=(count, 1))
+    if seed % 2:
+        positions = np.sort(positions, axis=0)
+    both = np.hstack([positions, 0.1 * np.cumsum(times)[:, None] / np.sum(times)])
+    found = through(times, both, opened(count, 2), opened(count, 2))
+    for j in range(2):
+        (v, a), taken = chosen(times, both[:, [j]], opened(count), opened(count), last, solved)
+        expected = hermite_coefficients(np.diff(times), both[:, [j]], v, a)
+        most = 1e-9 * np.abs(expected).max()
+        np.testing.assert_allclose(found.coefficients[:, :, [j]], expected, rtol=1e-9, atol=most)
+        assert j or rounds is None or taken == rounds

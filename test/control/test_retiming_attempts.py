@@ -429,6 +429,23 @@ def test_middles_that_fall_together_are_one_waypoint():
     assert (np.diff(made.table().times) > 0.0).all() and made.table().times[[0, -1]].tolist() == [0.0, 2.0]
 
 
+def test_points_of_a_curved_path_keep_its_geometry_and_one_limit_is_reached_behind_each():
+    points = np.array([[0.0, 0.0], [0.5, 0.8], [1.5, 0.5], [2.0, -0.7]])
+    limits = PathLimits(velocity=[1.5, 1.0], acceleration=[2.0, 3.0])
+    made, path = retime(AXES, points, limits, intervals=300), through(points, AXES.chain.joint_names)
+    for found, expected in zip((made.q, made.qp, made.qpp), path.at(made.s), strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-7, atol=1e-7 * np.abs(expected).max())
+    moments = np.linspace(0.0, made.duration, 2000)
+    _, velocity, acceleration = made.spline.at(moments)
+    assert (np.abs(velocity) <= [1.5 + 1e-4, 1.0 + 1e-4]).all()
+    assert (np.abs(acceleration) <= [2.0 + 1e-2, 3.0 + 1e-2]).all()
+    shares = np.abs(made.velocities) / [1.5, 1.0]
+    chosen = np.flatnonzero(made.kind == retiming.KINDS.index("velocity"))
+    assert len(chosen) > 20
+    np.testing.assert_allclose(made.share[chosen], shares[chosen, made.joint[chosen]], atol=2e-2)
+    assert set(made.joint.tolist()) <= {0, 1} and made.share.min() > 0.85
+
+
 def test_accelerations_are_those_behind_each_point_and_at_the_end():
     c = np.random.default_rng(4).normal(size=(3, 6, 2))
     path, nothing = QuinticSpline(np.array([0.0, 1.0, 1.5, 3.5]), c), np.arange(4.0)
