@@ -162,7 +162,7 @@ def test_frames_follow_the_rules_where_axes_are_skew(seed):
     others = [
         k for k, link in enumerate(placed.links) if link.parent >= 0 and k != next_joint(chain, link.parent)
     ]
-    assert len(others) == 2 and all(placed.links[k].gamma for k in others)
+    assert len(others) == 2 and all(0.0 < abs(placed.links[k].gamma) <= np.pi / 2 for k in others)
     for k in (k for k in (*others, 7) if placed.links[k].kind is P):
         assert placed.links[k].a == placed.links[k].y_shift == 0.0
 
@@ -185,6 +185,13 @@ def test_inertial_parameters_are_those_of_the_urdf_about_the_frames_origin(chain
     assert (first.gamma, first.alpha, first.a, first.y_shift) == (0.0, 0.0, 0.0, 0.0)
     assert (first.r if first.kind is R else first.theta) == 0.0
     assert first.offset == chain.joints[0].offset
+
+
+def test_of_equal_branches_the_first_has_the_frame():
+    draw = np.random.default_rng(3)
+    joints = [moving(k, draw.uniform(-0.5, 0.5, 3), draw.uniform(-3, 3, 3)) for k in range(7)]
+    placed = place_frames(chain_of(*joints, parents=(-1, 0, 0, 0, 1, 2, 3)))
+    assert [link.gamma != 0.0 for link in placed.links] == [False, False, True, True, False, False, False]
 
 
 def test_inertial_parameters_beside_the_largest_are_rounded_away():
@@ -416,8 +423,11 @@ def test_a_frame_along_an_axis_takes_the_outer_axis_farthest_from_it(z, x):
 def test_of_axes_as_far_but_for_noise_the_first_is_taken(noise):
     z = np.array([1.0 + noise, 1.0, 1.0 - noise]) / np.sqrt(3.0)
     assert frame_along(z)[0, 0] == pytest.approx(np.sqrt(2 / 3))
-    apart = np.array([1.0, 1.0 - 1e-4, 1.0])
-    assert frame_along(apart / np.linalg.norm(apart))[1, 0] == pytest.approx(np.sqrt(2 / 3), abs=1e-3)
+    # Six digits count.
+    for less, first in ((2e-7, True), (2e-6, False)):
+        z = np.array([0.5 + less, 0.5, 0.0])
+        z[2] = np.sqrt(1.0 - z @ z)
+        assert frame_along(z)[0 if first else 1, 0] == pytest.approx(np.sqrt(0.75), abs=1e-5)
 
 
 def test_the_residual_is_the_largest_difference_of_any_tip_over_the_joint_ranges():

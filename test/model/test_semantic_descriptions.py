@@ -84,6 +84,8 @@ def test_poses_of_one_name_in_several_groups_are_one(tmp_path):
     assert description.states == {"home": {"waist": 0.25, "a": -1e-3, "b": 2.0}, "empty": {}}
     assert description.pose("home", ("b", "waist")) == [2.0, 0.25]
     assert description.touching == {frozenset("xy"), frozenset("xz")}
+    without = written(tmp_path, '<group_state name="s"><joint name="a" value=""/></group_state>')
+    assert read_srdf(without).states == {"s": {}}
 
 
 FAULTS = {
