@@ -249,6 +249,15 @@ def test_x_turns_as_little_as_possible_from_the_x_before_it(turn):
     assert offset == pytest.approx((turn + 0.1 + np.pi / 2) % np.pi - np.pi / 2, abs=1e-12)
 
 
+@pytest.mark.parametrize("turn", [0.3, -1.2, 2.5])
+def test_x_stays_where_it_is_before_an_axis_in_the_same_line(turn):
+    chain = chain_of(
+        moving(0), moving(1, (0.3, 0.4, 0), (0, 0, turn), offset=0.2), moving(2, (0, 0, 0.2), (0, 0, 0.5))
+    )
+    links = place_frames(chain).links
+    assert links[1].offset == 0.0 and (links[2].alpha, links[2].a, links[2].y_shift) == (0.0, 0.0, 0.0)
+
+
 @pytest.mark.parametrize("offset", [0.0, 0.7])
 @pytest.mark.parametrize("rpy", [(0.4, -0.3, 1.2), (1.5, 0.2, -2.9), (-2.0, 1.0, 0.3)])
 def test_x_turns_as_little_as_possible_from_the_frame_along_the_first_axis(rpy, offset):
