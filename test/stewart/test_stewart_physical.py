@@ -1,0 +1,367 @@
+"""Machines that cannot be: every check at its bound, just within it and just beyond it."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import yaml
+from stewart_oracles import random_oracle
+
+from robot_dynamics import stewart
+from robot_dynamics.errors import ModelError
+from robot_dynamics.model.chain import RigidBody
+from robot_dynamics.resources import resource
+from robot_dynamics.stewart.machine import JointFriction, LegLimits, Spring
+from robot_dynamics.stewart.physical import check_body, check_geometry, check_spinning_leg, check_units
+
+DEMO = yaml.safe_load(resource("config/stewart_demo.yaml").read_text(encoding="utf-8"))
+
+
+@pytest.fixture(scope="module")
+def machine():
+    return stewart.load(DEMO).machine
+
+
+def refused(check, *given):
+    """What a check says."""
+    with pytest.raises(ModelError) as caught:
+        check(*given)
+    return str(caught.value)
+
+
+def body(inertia, mass=2.0, center=(0.1, 0.2, 0.3)):
+    return RigidBody(mass, np.array(center), np.array(inertia, dtype=float))
+
+
+def turned(moments):
+    """An inertia whose principal axes are those of nobody."""
+    axes = np.linalg.qr(np.array([[2.0, -1.0, 0.5], [0.3, 1.0, -0.7], [0.4, 0.6, 3.0]]))[0]
+    inertia = axes @ np.diag(moments) @ axes.T
+    return 0.5 * (inertia + inertia.T)
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e-4, 500.0])
+def test_an_inertia_is_symmetric_up_to_a_millionth_of_its_greatest_entry(scale):
+    inertia = scale * np.array([[2.0, 0.3, -0.1], [0.3, 2.5, 0.2], [-0.1, 0.2, 3.0]])
+    for row, column in ((0, 1), (2, 0), (1, 2)):
+        for amount, kept in ((2.9e-6, True), (3.1e-6, False), (-2.9e-6, True), (-3.1e-6, False)):
+            askew = inertia.copy()
+            askew[row, column] += amount * scale
+            if kept:
+                check_body(body(askew), "legs[2].lower")
+            else:
+                assert (
+                    refused(check_body, body(askew), "legs[2].lower")
+                    == "legs[2].lower.inertia is not symmetric"
+                )
+
+
+def test_a_body_without_mass_has_no_inertia():
+    check_body(body(np.zeros((3, 3)), mass=0.0), "platform")
+    check_body(body(np.zeros((3, 3)), mass=1e-3), "platform")  # a point
+    said = "platform.inertia must be zero because platform.mass is zero"
+    for inertia in (np.diag([1e-9, 1e-9, 1e-9]), np.diag([2.0, 2.0, 2.0])):
+        assert refused(check_body, body(inertia, mass=0.0), "platform") == said
+        check_body(body(inertia, mass=1e-9), "platform")
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e-4, 500.0])
+def test_principal_moments_are_not_negative_up_to_a_millionth(scale):
+    """Rounded numbers of a data sheet are no reason to refuse a thin rod."""
+    largest = np.abs(turned([0.0, 2.0, 2.0])).max()
+    for amount, kept in ((-0.9e-6, True), (-1.2e-6, False), (1e-3, True)):
+        least = amount * largest
+        inertia = scale * turned([least, 2.0, 2.0])
+        if kept:
+            check_body(body(inertia), "x")
+        else:
+            said = refused(check_body, body(inertia), "x")
+            assert said.startswith("x.inertia has the negative principal moment ") and said.endswith(" kg·m²")
+            assert float(said.split()[-2]) == pytest.approx(scale * least, rel=1e-5)
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e-4, 500.0])
+def test_no_principal_moment_exceeds_the_sum_of_the_others_by_more_than_a_millionth(scale):
+    largest = np.abs(turned([0.7, 1.1, 1.8])).max()
+    for amount, kept in ((0.9e-6, True), (1.1e-6, False), (0.5, False), (-0.3, True)):
+        moments = [
+            0.7 * scale,
+            1.1 * scale,
+            (1.8 + amount * (largest if abs(amount) < 1e-3 else 1.0)) * scale,
+        ]
+        if kept:
+            check_body(body(turned(moments)), "x")
+        else:
+            told = ", ".join(f"{moment:g}" for moment in moments)
+            assert refused(check_body, body(turned(moments)), "x") == (
+                f"x.inertia has the principal moments {told} kg·m²; none may exceed the sum of the other two"
+            )
+
+
+def spinning():
+    """A leg between two spherical joints."""
+    mapping = random_oracle(0).mapping
+    leg = mapping["legs"][1]
+    leg["base_joint"] = "spherical"
+    del leg["universal_axis"]
+    for name in ("lower", "upper"):
+        inertia = np.diag([0.01, 0.03, 0.03]).tolist()
+        leg[name] = {"mass": 1.0, "center_of_mass": [0.1, 0, 0], "inertia": inertia}
+    leg["friction"] = {"universal": 0.0, "prismatic": 3.0, "spherical": 0.0}
+    return stewart.load(mapping).machine.legs[1]
+
+
+@pytest.mark.parametrize("part", ["lower", "upper"])
+def test_the_mass_of_a_leg_that_may_spin_lies_on_its_axis(part):
+    leg = spinning()
+
+    def with_body(center, inertia):
+        return replace(leg, **{part: RigidBody(1.0, np.array(center), np.array(inertia, dtype=float))})
+
+    round_ = np.diag([0.01, 0.03, 0.03])
+    check_spinning_leg(with_body([-0.7, 0.9e-9, -0.9e-9], round_), "legs[2]")
+    for center in ([0.1, 1.1e-9, 0.0], [0.1, 0.0, -1.1e-9], [0.0, -0.5, 0.0], [0.0, 0.0, 0.5]):
+        assert refused(check_spinning_leg, with_body(center, round_), "legs[2]") == (
+            f"legs[2].{part}.center_of_mass must lie on the leg's axis (y = z = 0): the base joint is"
+            " spherical, so the leg may spin"
+        )
+    said = (
+        f"legs[2].{part}.inertia must be diagonal with yy = zz: the base joint is spherical,"
+        " so the leg may spin"
+    )
+    for scale in (1.0, 1e-4, 300.0):
+        for amount, kept in ((0.029e-6, True), (0.031e-6, False)):
+            amount *= scale
+            for row, column in ((0, 1), (0, 2), (1, 2)):
+                askew = scale * round_
+                askew[row, column] = askew[column, row] = -amount
+                oval = scale * round_
+                oval[1, 1] += amount if row else -amount
+                for inertia in (askew, oval):
+                    if kept:
+                        check_spinning_leg(with_body([0.1, 0.0, 0.0], inertia), "legs[2]")
+                    else:
+                        assert (
+                            refused(check_spinning_leg, with_body([0.1, 0.0, 0.0], inertia), "legs[2]")
+                            == said
+                        )
+    check_spinning_leg(with_body([0.1, 0.0, 0.0], np.diag([5.0, 0.03, 0.03])), "legs[2]")
+    # What is no inertia at all, as of a leg without mass, is round; what is tiny counts against nothing.
+    check_spinning_leg(with_body([0.1, 0.0, 0.0], np.zeros((3, 3))), "legs[2]")
+    check_spinning_leg(with_body([0.1, 0.0, 0.0], np.diag([0.0, 0.0, 0.9e-18])), "legs[2]")
+    assert (
+        refused(check_spinning_leg, with_body([0.1, 0.0, 0.0], np.diag([0.0, 0.0, 1.1e-18])), "legs[2]")
+        == said
+    )
+
+
+@pytest.mark.parametrize("joint", ["universal", "spherical"])
+def test_no_friction_drags_a_leg_round_that_may_spin(joint):
+    leg = spinning()
+    check_spinning_leg(leg, "legs[2]")
+    values = {"universal": 0.0, "spherical": 0.0, "prismatic": 7.0, joint: 1e-6}
+    assert refused(check_spinning_leg, replace(leg, friction=JointFriction(**values)), "legs[2]") == (
+        f"legs[2].friction.{joint} must be 0: the base joint is spherical, and friction would spin the leg at"
+        " a rate that the platform's motion does not determine"
+    )
+
+
+def changed(machine, number, **given):
+    legs = list(machine.legs)
+    legs[number] = replace(legs[number], **given)
+    return replace(machine, legs=tuple(legs))
+
+
+def everywhere(machine, **given):
+    """Fields of all legs, each from six values."""
+    legs = [
+        replace(leg, **{name: values[k] for name, values in given.items()})
+        for k, leg in enumerate(machine.legs)
+    ]
+    return replace(machine, legs=tuple(legs))
+
+
+FREE = [LegLimits()] * 6
+
+
+@pytest.mark.parametrize("name", ["base_point", "platform_point"])
+def test_six_points_on_a_line_are_refused_wherever_it_lies(machine, name):
+    """Up to a millionth of their spread."""
+    along, aside = np.array([2.0, -1.0, 0.5]), np.array([0.2, 0.4, 0.0])
+    places = np.array([-1.0, -0.55, -0.3, 0.2, 0.6, 1.05])
+    bump = np.array([1.0, -1.0, 1.0, -1.0, 1.0, -1.0])
+    spread = np.linalg.norm(places - places.mean()) * np.linalg.norm(along)
+    for amount, kept in ((0.5e-6, False), (2e-6, True)):
+        shift = amount * spread / np.linalg.norm(bump) / np.linalg.norm(aside)
+        points = [0.3, 0.2, 0.1] + places[:, None] * along + shift * bump[:, None] * aside
+        made = everywhere(machine, **{name: points, "limits": FREE})
+        said = refused(check_geometry, made)
+        if kept:
+            assert said.startswith("home is singular")
+        else:
+            assert said == f"legs[1..6].{name}: the six points lie on one line"
+
+
+def test_six_points_that_are_one_are_refused(machine):
+    """Below a millionth of a millionth of a metre apart, in any direction."""
+    random = np.random.default_rng(1)
+    for size, said in (
+        (1e-13, "legs[1..6].platform_point: the six points lie on one line"),
+        (1e-9, "home is singular"),
+    ):
+        points = [0.1, 0.1, 0.1] + size * random.normal(size=(6, 3))
+        assert refused(check_geometry, everywhere(machine, platform_point=points, limits=FREE)).startswith(
+            said
+        )
+
+
+def end_of(machine, number):
+    return machine.home_position + machine.home_rotation @ machine.legs[number].platform_point
+
+
+def test_a_leg_without_length_at_home_is_refused(machine):
+    for length, kept in ((0.9e-6, False), (1.1e-6, True)):
+        base = end_of(machine, 3) - [0.0, 0.0, length]
+        made = changed(
+            machine, 3, base_point=base, universal_axis=np.array([1.0, 0.0, 0.0]), limits=LegLimits()
+        )
+        made = replace(made, condition_limit=1e9)
+        if kept:
+            check_geometry(made)
+        else:
+            said = "legs[4] (leg_4) has no length at home: base and platform point coincide"
+            assert refused(check_geometry, made) == said
+
+
+def test_legs_keep_their_stroke_at_home_its_ends_included(machine):
+    length = float(np.linalg.norm(end_of(machine, 2) - machine.legs[2].base_point))
+    for shortest, longest in ((length, 1.0), (0.1, length), (0.1, 1.0)):
+        check_geometry(changed(machine, 2, limits=LegLimits(shortest, longest)))
+    above, below = np.nextafter(length, 1.0) + 1e-9, length - 1e-9
+    for shortest, longest in ((above, 1.0), (0.1, below)):
+        assert refused(check_geometry, changed(machine, 2, limits=LegLimits(shortest, longest))) == (
+            f"legs[3] (leg_3) has length {length:.4f} m at home, outside limits.length"
+            f" [{shortest:g}, {longest:g}] m"
+        )
+
+
+@pytest.mark.parametrize("size", [1.0, 0.2, 5.0])
+def test_a_universal_joint_is_locked_at_home_within_a_thousandth(machine, size):
+    """Of the leg's direction, however long the leg is."""
+    axes = machine.universal_axes
+    points = {
+        name: [size * getattr(leg, name) for leg in machine.legs] for name in ("base_point", "platform_point")
+    }
+    made = replace(everywhere(machine, **points, limits=FREE), home_position=size * machine.home_position)
+    made = replace(made, characteristic_length=size * machine.characteristic_length)
+    direction = machine.home_directions[4]
+    aside = np.cross(direction, axes[4])
+    aside /= np.linalg.norm(aside)
+    for sense in (1.0, -1.0):
+        for sine, kept in ((0.99e-3, False), (1.01e-3, True)):
+            axis = sense * (np.sqrt(1.0 - sine**2) * direction + sine * aside)
+            if kept:
+                check_geometry(changed(made, 4, universal_axis=axis))
+            else:
+                said = "legs[5] (leg_5).universal_axis is parallel to the leg at home: the joint is locked"
+                assert refused(check_geometry, changed(made, 4, universal_axis=axis)) == said
+
+
+def test_home_keeps_the_limit_of_its_condition_number(machine):
+    """With moments over the characteristic length, by the eigenvalues of J Jᵀ."""
+    made = stewart.load(random_oracle(3).mapping).machine
+    rows = []
+    for k, leg in enumerate(made.legs):
+        arm = made.home_rotation @ leg.platform_point
+        rows.append([*made.home_directions[k], *(np.cross(arm, made.home_directions[k]) / 0.3)])
+    values = np.linalg.eigvalsh(np.array(rows) @ np.array(rows).T)
+    condition = float(np.sqrt(values[-1] / values[0]))
+    check_geometry(replace(made, condition_limit=condition * (1.0 + 1e-9)))
+    limit = condition * (1.0 - 1e-9)
+    assert refused(check_geometry, replace(made, condition_limit=limit)) == (
+        f"home is singular: its condition number is {condition:.3g}, condition_limit is {limit:g}"
+    )
+
+
+def test_sizes_beyond_a_hundred_metres_are_taken_for_millimetres(machine):
+    machine = everywhere(machine, limits=FREE)
+
+    def sized(name, size):
+        if name == "characteristic_length":
+            return replace(machine, characteristic_length=size)
+        if name == "home.position":
+            return replace(machine, home_position=np.array([0.1, -size, 0.55]))
+        if name == "center_of_mass":
+            inside = replace(machine.platform, center_of_mass=np.array([0.0, 0.1, -size]))
+            return replace(machine, platform=inside)
+        return changed(machine, 5, **{name: np.array([-size, 0.2, 0.1])})
+
+    for name in ("characteristic_length", "home.position", "base_point", "platform_point", "center_of_mass"):
+        assert check_units(sized(name, 100.0)) == ""
+        said = f"{name} has 100.5 m, the limit is 100 m: give it in metres"
+        assert refused(check_units, sized(name, 100.5)) == said
+
+
+@pytest.mark.parametrize("name", ["base_angle", "platform_angle"])
+def test_angles_beyond_half_a_turn_are_taken_for_degrees(machine, name):
+    for angle in (np.pi, np.inf, 1.0):
+        check_units(changed(machine, 1, limits=LegLimits(**{name: angle})))
+    for angle, radians in ((3.1416, "0.05483"), (40.0, "0.6981")):
+        assert refused(check_units, changed(machine, 1, limits=LegLimits(**{name: angle}))) == (
+            f"legs[2].limits.{name} is {angle:g} rad, more than half a turn: give it in radians, such as"
+            f" {radians} for {angle:g} degrees"
+        )
+
+
+def test_legs_faster_than_a_hundred_strokes_a_second_are_taken_for_millimetres(machine):
+    def fast(**limits):
+        return changed(machine, 2, limits=LegLimits(**{"force": 1500.0, **limits}))
+
+    for limits in (
+        {"shortest": 0.5, "longest": 0.75, "speed": 25.0},
+        {"speed": 1e9},
+        {"shortest": 0.5, "longest": 0.75},
+    ):
+        check_units(fast(**limits))
+    assert refused(check_units, fast(shortest=0.5, longest=0.75, speed=25.2)) == (
+        "legs[3].limits.speed is 25.2 m/s, 101 strokes a second: give it in m/s"
+    )
+
+
+def carried(machine):
+    """What legs of 1 N carry along gravity at home."""
+    direction = machine.gravity / np.linalg.norm(machine.gravity)
+    return sum(abs(float(direction @ leg)) for leg in machine.home_directions)
+
+
+def strong(machine, share):
+    """Legs of unequal force, together ``share`` times what the platform weighs."""
+    parts = np.array([1.0, 1.2, 0.8, 1.1, 0.7, 1.2])
+    direction = machine.gravity / np.linalg.norm(machine.gravity)
+    weight = np.linalg.norm(machine.gravity) * machine.platform.mass
+    forces = share * weight * parts / (parts @ np.abs(machine.home_directions @ direction))
+    return everywhere(machine, limits=[LegLimits(force=force) for force in forces])
+
+
+def test_legs_carry_the_platform_and_not_a_thousand_of_them(machine):
+    askew = replace(machine, gravity=np.array([1.0, -3.0, -8.5]))
+    for given in (machine, askew):
+        weight = float(np.linalg.norm(given.gravity)) * 25.0
+        for share in (1.0 + 1e-9, 3.0, 999.0, 1000.0 * (1.0 - 1e-9)):
+            assert check_units(strong(given, share)) == ""
+        found = f"the legs carry at most {0.99 * weight:.4g} N at home, the platform weighs {weight:.4g} N"
+        said = refused(check_units, strong(given, 0.99))
+        assert said == f"{found}: give limits.force in N and masses in kg"
+        found = f"the legs carry at most {1001.0 * weight:.4g} N at home, the platform weighs {weight:.4g} N"
+        assert check_units(strong(given, 1001.0)) == f"{found}: is its mass in kg?"
+    assert check_units(everywhere(machine, limits=FREE)) == ""  # without limits nothing is known
+
+
+def test_what_springs_or_no_gravity_carry_needs_no_force(machine):
+    weak = strong(machine, 0.5)
+    assert check_units(changed(weak, 3, spring=Spring(0.6, 100.0, 50.0))) == ""
+    assert check_units(replace(weak, gravity=np.zeros(3))) == ""
+    assert refused(check_units, replace(weak, gravity=np.array([0.0, 0.0, -9.81]))).endswith("masses in kg")
+    small = replace(weak.platform, mass=1e-4, inertia=np.zeros((3, 3)))
+    light = everywhere(replace(weak, platform=small), limits=[LegLimits(force=1e-5)] * 6)
+    assert refused(check_units, light).startswith("the legs carry at most 5.")
