@@ -1,0 +1,320 @@
+"""Constants of a platform in another form: all free choices have the same forces, the cheapest is taken."""
+
+from dataclasses import replace
+from itertools import combinations
+
+import numpy as np
+import pytest
+from scipy.spatial.transform import Rotation
+from stewart_oracles import random_oracle
+
+from robot_dynamics import stewart
+from robot_dynamics.model.chain import RigidBody
+from robot_dynamics.resources import resource
+from robot_dynamics.stewart.exact_model import PlatformInputs, actuator_forces
+from robot_dynamics.stewart.program import (
+    MOTION,
+    MOTION_SIZE,
+    PUBLISHED,
+    _balancing_cost,
+    _carriers,
+    _cost,
+    _triangles,
+    make_program,
+    split_motion,
+)
+from robot_dynamics.stewart.regrouping import _frame, regroup
+from robot_dynamics.stewart.wrench_distribution import wrench_distribution
+
+
+def machine_of(seed, spherical=()):
+    mapping = random_oracle(seed).mapping
+    for number, leg in enumerate(mapping["legs"]):
+        leg["drive"] = {"lead": 0.01 + 0.002 * number, "screw_inertia": 2e-5, "rotor_inertia": 3e-6}
+        leg["spring"] = {"length": 0.6, "force": 20.0 * number - 50.0, "stiffness": 100.0 * number}
+        leg["friction"]["coulomb"] = 10.0 + number
+        if number in spherical:
+            leg["base_joint"] = "spherical"
+            del leg["universal_axis"]
+            leg["friction"]["universal"] = leg["friction"]["spherical"] = 0.0
+            for part, x in (("lower", 0.2), ("upper", -0.25)):
+                leg[part]["center_of_mass"] = [x, 0.0, 0.0]
+                leg[part]["inertia"] = np.diag([0.004, 0.03, 0.03]).tolist()
+    return stewart.load(mapping).machine
+
+
+@pytest.fixture(scope="module")
+def machine():
+    return machine_of(3, spherical=(1,))
+
+
+def motion_of(seed):
+    """Position, quaternion, velocities, accelerations, force and torque, as floats."""
+    random = np.random.default_rng(seed)
+    place = np.array([0.02, -0.03, 0.6]) + random.uniform(-0.04, 0.04, 3)
+    quaternion = Rotation.from_rotvec(random.uniform(-0.2, 0.2, 3)).as_quat()
+    others = [random.normal(size=3) * size for size in (0.6, 1.1, 3.0, 4.0, 60.0, 9.0)]
+    return place, quaternion, *others
+
+
+def forces_of(parameters, motion):
+    return np.array(actuator_forces(parameters, PlatformInputs(*(part.tolist() for part in motion))))
+
+
+CHOICES = [
+    {},
+    {"reference": 0},
+    {"reference": 4, "triangle": (5, 1, 3)},
+    {"carriers": (0, 1, 2)},
+    {"carriers": (5, 2, 3), "triangle": (1, 0, 4)},
+    {"reference": 2, "carriers": (0, 3, 5)},
+    {"reference": 5, "carriers": (1, 4)},
+    {"reference": 1, "carriers": (3,), "triangle": (4, 2, 0)},
+]
+
+
+@pytest.mark.parametrize("seed", [3, 6])
+@pytest.mark.parametrize("gravity", [None, [0.0, 0.0, 0.0], [0.3, -0.2, 0.4]])
+def test_every_free_choice_has_the_forces_of_newton_and_euler(seed, gravity):
+    machine, motion = machine_of(seed, spherical=(1, 4)), motion_of(seed)
+    if gravity is not None:
+        machine = replace(machine, gravity=np.array(gravity))
+    platform = stewart.StewartPlatform(machine)
+    expected = platform.inverse_dynamics(*motion, on_violation="report").actuator_forces
+    for given in CHOICES:
+        found = forces_of(regroup(machine, **given), motion)
+        np.testing.assert_allclose(found, expected, atol=1e-9 * np.abs(expected).max(), err_msg=str(given))
+
+
+def about(mass, place):
+    return mass * (place @ place * np.eye(3) - np.outer(place, place))
+
+
+def test_masses_of_the_legs_and_of_the_platform_are_handed_on(machine):
+    """Point masses at the platform points: their sum, first and second moments stay what they are."""
+    uppers = np.array([leg.upper.mass for leg in machine.legs])
+    points = np.array([leg.platform_point for leg in machine.legs])
+    whole = machine.platform
+    covariance = 0.5 * np.trace(whole.inertia) * np.eye(3) - whole.inertia
+    for given in CHOICES:
+        reference, carriers = given.get("reference"), given.get("carriers", ())
+        found = regroup(machine, **given)
+        origin = np.zeros(3) if reference is None else points[reference]
+        np.testing.assert_array_equal(found.reference_arm, origin)
+        tips = np.array([leg.tip_mass for leg in found.legs])
+        arms, center = points - origin, whole.center_of_mass - origin
+        np.testing.assert_allclose([leg.arm for leg in found.legs], arms, atol=1e-15)
+        assert set(np.flatnonzero(tips)) <= set(carriers)
+        assert found.mass + tips.sum() == pytest.approx(whole.mass + uppers.sum(), rel=1e-13)
+        first = whole.mass * center + uppers @ arms
+        np.testing.assert_allclose(found.first_moment + tips @ arms, first, atol=1e-12)
+        second = covariance + whole.mass * np.outer(center, center)
+        second = second + sum(
+            (m - tip) * np.outer(r, r) for m, tip, r in zip(uppers, tips, arms, strict=True)
+        )
+        np.testing.assert_allclose(found.second_moment, second, atol=1e-12)
+        if len(carriers) == 3:
+            np.testing.assert_array_equal(found.first_moment, np.zeros(3))
+        elif carriers:
+            # As far as possible: what is left has no part along the carriers' arms.
+            np.testing.assert_allclose(arms[list(carriers)] @ found.first_moment, 0.0, atol=1e-12)
+            assert np.linalg.norm(found.first_moment) > 1e-3
+        assert (found.reference, found.carriers) == (reference, carriers)
+        assert found.triangle == given.get("triangle", (0, 2, 4))
+        np.testing.assert_array_equal(found.gravity, machine.gravity)
+
+
+def test_first_moments_that_rounding_has_spoilt_are_zero(machine):
+    """Relative to the size and mass of what moves; a small moment that is one stays."""
+    uppers = np.array([leg.upper.mass for leg in machine.legs])
+    points = np.array([leg.platform_point for leg in machine.legs])
+    scale = np.abs(points).max() * (uppers.sum() + machine.platform.mass)
+    for share, kept in ((5e-15, False), (0.5e-12, True)):
+        # No upper part weighs anything, so that the first moment is the platform's.
+        center = np.array([0.0, share, 0.0]) * scale / machine.platform.mass
+        nothing = RigidBody(0.0, np.zeros(3), np.zeros((3, 3)))
+        legs = tuple(replace(leg, upper=nothing) for leg in machine.legs)
+        light = replace(machine, legs=legs, platform=replace(machine.platform, center_of_mass=center))
+        found = regroup(light).first_moment
+        assert found[0] == found[2] == 0.0 and bool(found[1]) is kept
+        assert not kept or found[1] == pytest.approx(share * scale, rel=1e-9)
+
+
+def test_both_parts_of_a_leg_are_one_body_about_its_joints(machine):
+    strength = np.linalg.norm(machine.gravity)
+    for number, (leg, found) in enumerate(zip(machine.legs, regroup(machine).legs, strict=True)):
+        inertia = sum(part.inertia + about(part.mass, part.center_of_mass) for part in (leg.lower, leg.upper))
+        if number == 1:  # it may spin, and what it has about its own axis is nobody's
+            inertia[0, 0] = 0.0
+        np.testing.assert_allclose(found.inertia, inertia, atol=1e-14)
+        moving = leg.upper.mass * leg.upper.center_of_mass
+        np.testing.assert_allclose(found.moving_moment, moving, atol=1e-15)
+        still = leg.lower.mass * leg.lower.center_of_mass
+        np.testing.assert_allclose(found.weight_moment, strength * (moving + still), atol=1e-13)
+        np.testing.assert_allclose(found.weight_direction, machine.gravity / strength, atol=1e-15)
+        np.testing.assert_array_equal(found.base_point, leg.base_point)
+        friction = leg.friction
+        assert found.friction == (friction.universal, friction.prismatic, friction.spherical)
+        assert (found.coulomb, found.reflected_mass) == (friction.coulomb, leg.drive.reflected_mass)
+        assert found.spring == (leg.spring.force + leg.spring.stiffness * 0.6, leg.spring.stiffness)
+        np.testing.assert_allclose(found.frame[2], machine.universal_axes[number], atol=1e-15)
+    weightless = regroup(replace(machine, gravity=np.zeros(3)))
+    for leg in weightless.legs:
+        np.testing.assert_array_equal(leg.weight_direction, np.zeros(3))
+        np.testing.assert_array_equal(leg.weight_moment, np.zeros(3))
+
+
+@pytest.mark.parametrize(
+    ("axis", "zeros"),
+    [
+        ([1.0, 0.0, 0.0], 6),
+        ([0.0, -1.0, 0.0], 6),
+        ([0.0, 0.0, 1.0], 6),
+        ([0.6, -0.8, 0.0], 4),
+        ([-0.8, 0.0, 0.6], 4),
+        ([0.0, 0.28, 0.96], 4),
+        ([2.0 / 7.0, -3.0 / 7.0, 6.0 / 7.0], 1),
+        ([-2.0 / 3.0, 2.0 / 3.0, 1.0 / 3.0], 1),
+        ([0.6, 0.8, 0.9e-15], 3),
+        ([0.6, 0.8, 1.1e-15], 1),
+    ],
+)
+def test_the_frame_of_a_joint_is_right_handed_with_as_many_zeros_as_its_axis_allows(axis, zeros):
+    found = _frame(np.array(axis))
+    np.testing.assert_array_equal(found[2], axis)
+    np.testing.assert_allclose(found @ found.T, np.eye(3), atol=1e-14)
+    assert np.linalg.det(found) == pytest.approx(1.0)
+    assert np.count_nonzero(found == 0.0) == zeros
+
+
+@pytest.mark.parametrize(
+    "turn", [np.zeros(3), [np.pi / 2, 0.1, 0.0], [0.1, np.pi / 2, 0.2], [0.7, -0.6, 0.4]]
+)
+def test_leg_forces_balance_any_wrench_from_any_triangle(turn):
+    """The normal of the triangle may be nearest to any axis."""
+    random = np.random.default_rng(4)
+    rotation = Rotation.from_rotvec(turn).as_matrix()
+    machine, aside = machine_of(5), np.array([0.1, 0.2, 0.3])
+    legs = tuple(
+        replace(
+            leg,
+            base_point=rotation @ (leg.base_point + aside),
+            universal_axis=rotation @ leg.universal_axis,
+        )
+        for leg in machine.legs
+    )
+    machine = replace(
+        machine,
+        legs=legs,
+        home_position=rotation @ (machine.home_position + aside),
+        home_rotation=rotation @ machine.home_rotation,
+    )
+    vectors = np.array([rotation @ [0.1 * random.normal(), 0.1 * random.normal(), 0.6] for _ in range(6)])
+    point, force, moment = random.normal(size=(3, 3))
+    matrix = np.array(
+        [[*s, *np.cross(leg.base_point - point, s)] for leg, s in zip(machine.legs, vectors, strict=True)]
+    )
+    expected = np.linalg.solve(matrix.T, np.concatenate([force, moment]))
+    for triangle in ((0, 2, 4), (2, 0, 4), (1, 3, 4), (5, 3, 1), (4, 5, 0)):
+        shares = wrench_distribution(regroup(machine, triangle=triangle), vectors, point, force, moment)
+        np.testing.assert_allclose(shares, expected, rtol=1e-9, atol=1e-11)
+
+
+def rough(seed):
+    """Base points near a line or below legs that lie low, so that few triangles will do."""
+    random = np.random.default_rng(seed)
+    machine = machine_of(seed % 3)
+    points = random.normal(size=(6, 3)) * [0.5, 0.12, 0.06]
+    legs = tuple(replace(leg, base_point=point) for leg, point in zip(machine.legs, points, strict=True))
+    return replace(machine, legs=legs, home_position=np.array([0.3, 0.2, 0.12]))
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_triangles_are_no_slivers_and_their_legs_rise(seed):
+    machine = rough(seed)
+    expected, refused = [], {"flat": 0, "low": 0}
+    for a, b, c in combinations(range(6), 3):
+        one, two = (machine.base_points[other] - machine.base_points[a] for other in (b, c))
+        cosine = one @ two / np.sqrt(one @ one * (two @ two))
+        normal = np.cross(one, two)
+        normal = normal / np.linalg.norm(normal)
+        if np.sqrt(1.0 - cosine**2) < 0.05:
+            refused["flat"] += 1
+        elif min(abs(float(normal @ machine.home_directions[leg])) for leg in (a, b, c)) < 0.1:
+            refused["low"] += 1
+        else:
+            expected += [(a, b, c), (b, a, c), (c, a, b)]
+    assert list(_triangles(machine)) == expected
+    assert refused["low"] and (refused["flat"] or seed)
+
+
+@pytest.mark.parametrize(
+    ("flat", "reference", "rank"), [(False, None, 3), (False, 2, 3), (True, None, 2), (True, 4, 2)]
+)
+def test_carriers_are_as_many_as_the_arms_have_directions_and_carry_moderate_masses(flat, reference, rank):
+    machine = machine_of(3)
+    if flat:
+        legs = [replace(leg, platform_point=leg.platform_point * [1.0, 1.0, 0.0]) for leg in machine.legs]
+        machine = replace(machine, legs=tuple(legs))
+    uppers = np.array([leg.upper.mass for leg in machine.legs])
+    total = machine.platform.mass + uppers.sum()
+    origin = np.zeros(3) if reference is None else machine.platform_points[reference]
+    arms = machine.platform_points - origin
+    first = machine.platform.mass * (machine.platform.center_of_mass - origin) + uppers @ arms
+    expected, refused = [], 0
+    for legs in combinations([leg for leg in range(6) if leg != reference], rank):
+        tips = np.linalg.pinv(arms[list(legs)].T, rcond=1e-9) @ first
+        if np.abs(tips).max() <= 4.0 * total:
+            expected.append(legs)
+        else:
+            refused += 1
+    assert list(_carriers(machine, reference)) == expected
+    assert expected
+
+
+def test_the_cheapest_of_the_choices_is_taken():
+    """One after the other: triangle, reference point, carriers."""
+    machine = stewart.load(resource("config/stewart_demo.yaml")).machine
+    made = make_program(machine)
+    found = made.parameters
+    least = min(_balancing_cost(machine, triangle) for triangle in _triangles(machine))
+    assert _balancing_cost(machine, found.triangle) == least
+    cost = _cost(found)
+    references = [_cost(regroup(machine, k, triangle=found.triangle)) for k in (None, *range(6))]
+    plain = _cost(regroup(machine, found.reference, triangle=found.triangle))
+    assert plain == min(references) and cost <= plain
+    carried = [
+        _cost(regroup(machine, found.reference, carriers, found.triangle))
+        for carriers in _carriers(machine, found.reference)
+    ]
+    assert cost == min([plain, *carried])
+    # Factoring makes it cheaper still; every operation belongs to one part.
+    assert made.count.total < cost
+    assert set(made.parts) == {"platform", "legs", "linear system"}
+    for name in ("multiplications", "additions", "divisions", "square_roots"):
+        assert getattr(made.count, name) == sum(getattr(part, name) for part in made.parts.values())
+    assert made.count.square_roots == made.parts["legs"].square_roots >= 12
+    assert made.parts["platform"].divisions == 0 and made.parts["linear system"].divisions > 0
+    assert made.program.name == "stewart_inverse_dynamics"
+
+
+def test_a_motion_has_its_parts_in_their_order():
+    names = [*("position", "orientation", "linear_velocity", "angular_velocity")]
+    names += ["linear_acceleration", "angular_acceleration", "force", "torque"]
+    assert [name for name, _ in MOTION] == names and MOTION_SIZE == 25
+    parts = split_motion(np.arange(50.0).reshape(25, 2))
+    assert list(parts) == names
+    np.testing.assert_array_equal(np.concatenate(list(parts.values())), np.arange(50.0).reshape(25, 2))
+    assert [len(part) for part in parts.values()] == [3, 4, 3, 3, 3, 3, 3, 3]
+
+
+def test_the_paper_counts_its_operations_leg_by_leg():
+    assert PUBLISHED == {"legs": 4164, "platform": 273, "linear system": 452}
+    assert sum(PUBLISHED.values()) == 4889
+
+
+def test_choices_are_equal_to_themselves_alone(machine):
+    """Arrays have no single truth value, so that two sets of constants are never compared by them."""
+    one, other = regroup(machine), regroup(machine)
+    assert one == one and one != other and len({one, other}) == 2
+    assert one.legs[0] == one.legs[0] and one.legs[0] != other.legs[0]
