@@ -210,7 +210,7 @@ def _split(machine: Machine) -> tuple[RigidBody, RigidBody]:
         tip = RigidBody(mass, np.zeros(3), 0.4 * mass * TIP_RADIUS**2 * np.eye(3))
         rest = _without_tips(machine, tip)
         least, middle, greatest = np.linalg.eigvalsh(rest.inertia)
-        if least > 0.0 and least + middle > greatest:
+        if least + middle > greatest:  # then the least is positive
             return tip, rest
     raise ModelError(
         f"{machine.name}: the platform is too slender to give each leg a tip of {tip.mass:g} kg; a body with"
@@ -232,30 +232,27 @@ def _without_tips(machine: Machine, tip: RigidBody) -> RigidBody:
 
 def _base_plate(link: Element, machine: Machine) -> None:
     radius = float(np.linalg.norm(machine.base_points, axis=1).max()) + 0.05
-    _cylinder(link, (0.0, 0.0, -0.01), radius, 0.02, GREY)
+    _cylinder(link, "0.0 0.0 -0.01 0 0 0", radius, 0.02, GREY)
 
 
 def _platform_plate(link: Element, machine: Machine) -> None:
     radius = float(np.linalg.norm(machine.platform_points, axis=1).max()) + 0.03
-    _cylinder(link, (0.0, 0.0, 0.01), radius, 0.02, BLUE)
+    _cylinder(link, "0.0 0.0 0.01 0 0 0", radius, 0.02, BLUE)
 
 
 def _rod(link: Element, begin: float, end: float, radius: float, colour: str) -> None:
     """A cylinder along x."""
-    visual = _cylinder(link, (0.5 * (begin + end), 0.0, 0.0), radius, abs(end - begin), colour)
-    pose = visual.find("pose")
-    if pose is not None:
-        pose.text = f"{_number_text(0.5 * (begin + end))} 0 0 0 {_number_text(0.5 * np.pi)} 0"
+    pose = f"{_number_text(0.5 * (begin + end))} 0 0 0 {_number_text(0.5 * np.pi)} 0"
+    _cylinder(link, pose, radius, abs(end - begin), colour)
 
 
-def _cylinder(link: Element, position: Sequence[float], radius: float, length: float, colour: str) -> Element:
+def _cylinder(link: Element, pose: str, radius: float, length: float, colour: str) -> None:
     visual = _add(link, "visual", name="visual")
-    _texts(visual, pose=f"{_numbers_text(position)} 0 0 0")
+    _texts(visual, pose=pose)
     _texts(
         _add(_add(visual, "geometry"), "cylinder"), radius=_number_text(radius), length=_number_text(length)
     )
     _texts(_add(visual, "material"), ambient=colour, diffuse=colour)
-    return visual
 
 
 def _joint(model: Element, name: str, kind: str, parent: str, child: str) -> Element:
