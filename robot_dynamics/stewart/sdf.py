@@ -187,6 +187,10 @@ def _beside(leg: Leg, length: float) -> dict[str, float]:
     if spring.stiffness > 0.0:
         reference = spring.force_at(length) / spring.stiffness
         return {**dynamics, "spring_reference": reference, "spring_stiffness": spring.stiffness}
+    if spring.stiffness < 0.0:
+        raise ModelError(
+            f"{leg.name}.spring: the stiffness is {spring.stiffness:g} N/m; Gazebo has no negative stiffness"
+        )
     if spring.force != 0.0:
         raise ModelError(f"{leg.name}.spring: Gazebo has no spring of constant force; give it a stiffness")
     return dynamics

@@ -298,6 +298,13 @@ def test_a_spring_of_constant_force_is_refused(machine, force):
     assert str(caught.value) == "leg_2.spring: Gazebo has no spring of constant force; give it a stiffness"
 
 
+@pytest.mark.parametrize("force", [0.0, 25.0])
+def test_a_spring_of_negative_stiffness_is_refused_instead_of_left_out(machine, force):
+    with pytest.raises(ModelError) as caught:
+        sdf(changed(machine, 1, spring=stewart.Spring(0.5, force, -0.5)))
+    assert str(caught.value) == ("leg_2.spring: the stiffness is -0.5 N/m; Gazebo has no negative stiffness")
+
+
 def test_numbers_keep_their_digits_and_no_zero_is_negative(machine):
     text = sdf(machine)
     assert text.startswith('<?xml version="1.0"?>\n<sdf version="1.9">\n') and text.endswith("</sdf>\n")
