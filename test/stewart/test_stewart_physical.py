@@ -360,6 +360,17 @@ def test_legs_carry_the_platform_and_not_a_thousand_of_them(machine):
     assert check_units(everywhere(machine, limits=FREE)) == ""  # without limits nothing is known
 
 
+def test_legs_that_carry_just_the_platform_carry_it(machine):
+    """To the last digit: one leg pushes alone."""
+    strength = float(np.linalg.norm(machine.gravity))
+    share = (np.abs(machine.home_directions @ machine.gravity) / np.linalg.norm(machine.gravity))[2]
+    pushes = 300.0 + 0.1 * np.arange(100)
+    force = next(one for one in pushes if strength * (one * share / strength) == one * share)
+    heavy = replace(machine, platform=replace(machine.platform, mass=force * share / strength))
+    forces = [force if k == 2 else 0.0 for k in range(6)]
+    assert check_units(everywhere(heavy, limits=[LegLimits(force=one) for one in forces])) == ""
+
+
 def test_what_springs_or_no_gravity_carry_needs_no_force(machine):
     weak = strong(machine, 0.5)
     assert check_units(changed(weak, 3, spring=Spring(0.6, 100.0, 50.0))) == ""
