@@ -135,6 +135,20 @@ def test_the_published_model_is_what_the_paper_prints(seed):
             np.testing.assert_allclose(reactions.universal_moment[at][i], leg.blocked, **tight)
 
 
+def test_a_printed_leg_may_stand_in_a_plane_of_the_axes():
+    """What a leg has across its axis is not divided by entries of this axis."""
+    machine, state = machine_of(3), state_of(motion_of(3), (0, 0))
+    state = state._replace(rotation=np.eye(3), position=np.array([0.02, 0.0, 0.6]))
+    legs = [
+        replace(leg, base_point=leg.base_point * [1, 0, 1], platform_point=leg.platform_point * [1, 0, 1])
+        for leg in machine.legs[:1]
+    ]
+    machine = replace(machine, legs=(*legs, *machine.legs[1:]))
+    assert leg_geometry(machine, state.position, state.rotation).directions[0, 1] == 0.0
+    forces, _ = balance(machine, state, "published").solve()
+    np.testing.assert_allclose(forces, printed(machine, state)[0], rtol=1e-9)
+
+
 def leaves(found):
     """Arrays of a record, those of records inside it too."""
     for field in fields(found):

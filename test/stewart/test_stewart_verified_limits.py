@@ -291,6 +291,10 @@ def test_samples_are_equally_spaced_and_at_most_a_step_apart():
         found = samples(SimpleNamespace(duration=duration), step)
         np.testing.assert_allclose(found, np.linspace(0.0, duration, count), atol=1e-15)
     assert len(samples(SimpleNamespace(duration=1e6), 1.0)) == 1_000_001
+    with pytest.raises(
+        ParameterError, match=r"^step is 1 s: 1e\+06 samples in 1e\+06 s; 1000000 are possible$"
+    ):
+        samples(SimpleNamespace(duration=1e6 + 0.5), 1.0)
 
 
 @pytest.mark.parametrize(
