@@ -96,12 +96,12 @@ class Interval:
     def reciprocal(self) -> Interval:
         """1/f; nothing is known of it where f may vanish."""
         size = np.abs(self.value)
-        least = np.maximum(size - self.radius, 0.0)
+        least = size - self.radius
         with np.errstate(divide="ignore", invalid="ignore"):
             inverse, steepest = 1.0 / self.value, 1.0 / (least * least)
             square = inverse * inverse
             slope_radius = self.slope_radius * steepest + np.abs(self.slope) * (
-                self.radius * (2.0 * size + self.radius) * square * steepest
+                self.radius * (2.0 * size - self.radius) * square * steepest
             )
             radius = self.radius / (size * least)
         known = least > 0.0
