@@ -103,7 +103,10 @@ class Fields:
     def number(self, name: str, least: float | None = None, above: float | None = None) -> float:
         value = self.value(name)
         try:
-            number = float(real_array(self.path(name), _numbers(value, 0), ModelError))
+            array = real_array(self.path(name), _numbers(value, 0), ModelError)
+            if array.ndim:  # older releases of numpy take a list of one number for a number
+                raise TypeError("not a single number")
+            number = float(array)
         except Exception as error:
             raised = type(error) if isinstance(error, ModelError) else ModelError
             raise raised(f"{self.path(name)} is {quoted(value)}; it must be a number") from None
