@@ -24,7 +24,6 @@ from robot_dynamics.stewart.machine import GUESSED, Machine
 from robot_dynamics.stewart.motion import motion_of
 from robot_dynamics.stewart.newton_euler import balance
 
-GRAVITY = 9.81
 LEAN = 1.5
 """Length of a leg in its middle over its horizontal part: it stands at acos(1/1.5) = 48 degrees."""
 DEAD_LENGTH = 1.5
@@ -138,7 +137,9 @@ def machine_text(measures: Measures) -> str:
             text = _text(replace(measures, force=1.0, continuous_force=None), ANY_ANGLE, guessed)
             force = max(_rounded_up(MARGIN * _greatest_force(text)), measures.continuous_force or 0.0)
         measures = replace(measures, force=force)
-    angles = _angles_of_all_strokes(load_machine(_text(measures, ANY_ANGLE, guessed)))
+    angles = ANY_ANGLE
+    if measures.base_angle is None or measures.platform_angle is None:
+        angles = _angles_of_all_strokes(load_machine(_text(measures, ANY_ANGLE, guessed)))
     text = _text(measures, angles, guessed)
     load_machine(text)
     return text
