@@ -77,7 +77,8 @@ def _tables(machine: Machine) -> str:
         position = machine.home_position + rng.uniform(-size, size, 3)
         rotation = rotation_from_vector(rng.uniform(-0.05, 0.05, 3)) @ machine.home_rotation
         rates = rng.uniform(-1.0, 1.0, (6, 3))
-        spread = np.diag(rng.uniform(0.0, 0.1, 3))
+        edges = rng.uniform(-0.2, 0.2, (3, 3))
+        spread = edges @ edges.T
         inertia = np.trace(spread) * np.eye(3) - spread
         mass = 0.2 * machine.platform.mass * (index % 2)
         load = RigidBody(mass, rng.uniform(-0.2, 0.2, 3), mass * inertia)

@@ -135,7 +135,6 @@ def test_motions_of_the_tables_are_of_moderate_size_in_every_direction(texts, ma
     twists = 0.5 * np.stack(
         [turns[:, 2, 1] - turns[:, 1, 2], turns[:, 0, 2] - turns[:, 2, 0], turns[:, 1, 0] - turns[:, 0, 1]]
     )
-    second = np.array([0.5 * (row[4] + row[7] + row[9]) - row[[4, 7, 9]] for row in bodies[1::2]])
     for samples, bound in (
         (motions[:, :3] - machine.home_position, size),
         (twists, 0.0502),
@@ -144,5 +143,11 @@ def test_motions_of_the_tables_are_of_moderate_size_in_every_direction(texts, ma
     ):
         assert np.abs(samples).max() <= bound * (1.0 + 1e-9)
         assert samples.min() < -0.7 * bound and samples.max() > 0.7 * bound
-    spread = second / bodies[1::2, :1]
-    assert spread.min() >= 0.0 and 0.06 < spread.max() <= 0.1
+    for block in np.split(motions[:, 7:], 6, axis=1):
+        assert np.abs(block).max() > 0.7
+    for mass, *_, xx, xy, xz, yy, yz, zz in bodies[1::2]:
+        inertia = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]) / mass
+        spread = 0.5 * np.trace(inertia) * np.eye(3) - inertia
+        moments = np.linalg.eigvalsh(spread)
+        assert moments[0] > 0.0 and 0.02 < moments.sum() < 9 * 0.2**2
+        assert np.abs(spread[np.triu_indices(3, 1)]).max() > 0.005
