@@ -1,7 +1,7 @@
 """The exact actuator forces with few operations, written once for any scalar.
 
-With numbers, or arrays of numbers for many states at once, it computes; with expressions it is counted and
-generated. It is another way to the forces of ``newton_euler``'s exact model, on regrouped parameters.
+With numbers it computes, with intervals it bounds; with expressions it is counted and generated. It is
+another way to the forces of ``newton_euler``'s exact model, on regrouped parameters.
 
 Each leg is seen in cylindrical coordinates about the fixed axis k of its universal joint: r points from the
 axis to the platform point, t = k × r. With the distance D from the axis and the height e along it,
