@@ -121,6 +121,9 @@ def test_what_is_no_motion_of_arrays_is_refused(name):
     assert str(caught.value) == (
         f"{name} of the motion is float64 {wrong.shape}; expected numbers, axes (..., {ends})"
     )
+    narrow = np.zeros((2, *ends[:-1], 2))
+    with pytest.raises(StateError, match=f"^{name} of the motion is float64 .*, 2\\); expected numbers"):
+        check_motion(given._replace(**{name: narrow}))
     with pytest.raises(StateError, match=f"^{name} of the motion is int64"):
         check_motion(given._replace(**{name: np.zeros((2, *ends), dtype=int)}))
     with pytest.raises(StateError, match=f"^{name} of the motion is float64"):

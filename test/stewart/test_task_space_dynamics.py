@@ -62,10 +62,12 @@ def test_mass_matrix_bias_and_jacobian_give_the_forces_of_any_acceleration(platf
 
 
 def test_a_batch_is_refused_with_its_axes(platform):
-    batch = platform.motion(np.zeros((4, 3)) + platform.machine.home_position, [0.0, 0.0, 0.0])
-    with pytest.raises(StateError) as caught:
-        dynamics.task_space_dynamics(platform.machine, batch)
-    assert str(caught.value) == "position, velocities and load hold a batch (4,); give one state"
+    for shape in ((4,), (2, 5)):
+        batch = platform.motion(np.zeros((*shape, 3)) + platform.machine.home_position, [0.0, 0.0, 0.0])
+        with pytest.raises(StateError) as caught:
+            dynamics.task_space_dynamics(platform.machine, batch)
+        words = f"position, velocities and load hold a batch {shape}; give one state"
+        assert str(caught.value) == words
 
 
 def test_accelerations_that_forces_do_not_determine_are_refused():
@@ -145,7 +147,7 @@ def test_compiled_forces_and_a_payload_give_the_motion_of_one_machine_with_it(pl
     given = {}
     if loaded:
         body = RigidBody(
-            3.0,
+            0.75,
             np.array([0.05, -0.08, 0.1]),
             np.array([[0.1, 0.01, 0.0], [0.01, 0.2, 0.02], [0.0, 0.02, 0.15]]),
         )
