@@ -9,9 +9,12 @@ from stewart_oracles import random_oracle, rotation
 
 from robot_dynamics import stewart
 from robot_dynamics.errors import BackendError, StateError
+from robot_dynamics.native.evaluator import Evaluator
 from robot_dynamics.native.library import NativeKernel
+from robot_dynamics.stewart import compiled
 from robot_dynamics.stewart.compiled import CompiledStewart, compile_stewart, machine_fingerprint, pack
 from robot_dynamics.stewart.motion import Motion, check_motion, common_batch, motion_of, vector
+from robot_dynamics.stewart.program import DESCRIPTION
 
 NAMES = (
     "position",
@@ -43,6 +46,9 @@ def test_a_packed_motion_is_its_parts_in_order():
     for k in range(5):
         row = [batch[0], *(part[k] for part in batch[1:7]), batch[7][0]]
         np.testing.assert_array_equal(packed[k], np.concatenate(row))
+    few = parts(3)
+    few[2] = few[2][1]
+    np.testing.assert_array_equal(pack(*few)[:, 7:10], [few[2]] * 3)
     assert pack(*(part[:0] for part in parts(2))).shape == (0, 25)
 
 
@@ -200,11 +206,10 @@ class Kernel:
 
 
 def test_the_program_of_a_machine_is_made_once(machine, monkeypatch):
-    from robot_dynamics.stewart import compiled
-
     asked = []
     monkeypatch.setattr(compiled, "make_program", lambda given: asked.append(given) or "a program")
     monkeypatch.setattr(compiled, "load_kernel", lambda **given: asked.append(given) or Kernel())
+    monkeypatch.setattr(compiled, "fast_function", lambda *given: "never")
     made = CompiledStewart(machine, "python")
     assert (made.machine, made.backend, made.kernel) == (machine, "python", None)
     assert (made.program, made.program) == ("a program", "a program")
@@ -212,4 +217,15 @@ def test_the_program_of_a_machine_is_made_once(machine, monkeypatch):
     assert others == [machine]
     assert loading["key"] == f"stewart {machine_fingerprint(machine)}"
     assert (loading["generator"], loading["outputs"]) == ("robot_dynamics.stewart.program", 1)
-    assert loading["backend"] == "python" and not isinstance(Kernel(), NativeKernel)
+    assert loading["backend"] == "python" and isinstance(made.actuator_forces, Evaluator)
+
+
+def test_native_kernels_are_called_without_a_detour(machine, monkeypatch):
+    kernel = NativeKernel.__new__(NativeKernel)
+    monkeypatch.setattr(compiled, "load_kernel", lambda **given: kernel)
+    monkeypatch.setattr(compiled, "fast_function", lambda evaluator, text: (evaluator, text))
+    made = CompiledStewart(machine, "c")
+    assert made.kernel is kernel and made.backend == "c"
+    evaluator, text = made.actuator_forces
+    assert isinstance(evaluator, Evaluator)
+    assert text == f"Forces (6,) or (N, 6) [N].\n\nmotion: {DESCRIPTION}."
