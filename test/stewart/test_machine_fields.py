@@ -343,6 +343,7 @@ def test_limits_of_a_leg_are_its_own_or_none():
     assert load_machine(with_leg(limits="unlimited")).legs[1].limits == stewart.LegLimits()
     for name, value, words in (
         ("length", [0.75, 0.75], "length is [0.75, 0.75]; it must grow from 0 on"),
+        ("length", [0.75, 0.5], "length is [0.75, 0.5]; it must grow from 0 on"),
         ("length", [-0.25, 0.75], "length is [-0.25, 0.75]; it must grow from 0 on"),
         ("speed", 0, "speed is 0; it must be greater than 0"),
         ("base_angle", -1, "base_angle is -1; it must be greater than 0"),
