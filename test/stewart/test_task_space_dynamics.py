@@ -269,3 +269,37 @@ def test_a_platform_at_rest_has_a_pose_of_its_own():
     assert found.position.tolist() == [0.1, 0.2, 0.3]
     np.testing.assert_allclose(found.orientation, quaternion_from_rotation(turn), rtol=1e-15)
     assert not found.linear_velocity.any() and not found.angular_velocity.any()
+
+
+def test_as_many_steps_as_possible_are_done_and_no_more(platform, start, monkeypatch):
+    monkeypatch.setattr(dynamics, "MOST_STEPS", 3)
+    assert len(moved(platform.machine, start, 0.0234375, 0.0078125)[0]) == 4
+    with pytest.raises(ParameterError) as caught:
+        moved(platform.machine, start, 0.03125, 0.0078125)
+    assert str(caught.value) == "step is 0.0078125 s: 4 steps in 0.03125 s; 3 are possible"
+
+
+def test_a_fast_turn_in_long_steps_is_that_of_the_classical_runge_kutta_method(platform, start):
+    """The method written again, with quaternion rates by a product, and accelerations by forward dynamics."""
+    fast = replace(start, angular_velocity=np.array([3.0, -4.0, 5.0]))
+    forces, h = np.array([30.0, 45.0, 20.0, 60.0, 10.0, 35.0]), 0.04
+
+    def rate(place, turn, v, w):
+        unit = turn / np.linalg.norm(turn)
+        linear, angular = platform.forward_dynamics(place, unit, v, w, forces)
+        x, y, z, s = turn
+        spins = np.array([[s, z, -y], [-z, s, x], [y, -x, s], [-x, -y, -z]])
+        return [v, 0.5 * spins @ w, linear, angular]
+
+    state_now = [fast.position, TURNED, fast.linear_velocity, fast.angular_velocity]
+    for _ in range(3):
+        slopes = [rate(*state_now)]
+        for share in (0.5, 0.5, 1.0):
+            slopes.append(rate(*(a + share * h * b for a, b in zip(state_now, slopes[-1], strict=True))))
+        state_now = [
+            a + h / 6.0 * (k1 + 2.0 * k2 + 2.0 * k3 + k4)
+            for a, k1, k2, k3, k4 in zip(state_now, *slopes, strict=True)
+        ]
+        state_now[1] = state_now[1] / np.linalg.norm(state_now[1])
+    _, states = moved(platform.machine, fast, 3.0 * h, h)
+    assert_alike(states[-1], State(*state_now), atol=1e-11)
