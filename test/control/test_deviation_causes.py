@@ -168,6 +168,7 @@ def test_forces_of_a_cause_are_those_of_the_whole_motion():
     made = envelope(forces, **usual())
     cause(made, twist=TWIST, acceleration=BEND)
     positions, quaternions, rotations, twists, accelerations = forces.states[0]
+    assert quaternions.shape == (1, 4)
     np.testing.assert_array_equal(positions, PLACE[None])
     np.testing.assert_array_equal(rotations, ROTATION[None])
     np.testing.assert_array_equal(twists, TWIST[None])

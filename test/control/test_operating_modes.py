@@ -369,6 +369,9 @@ def test_a_park_pose_that_is_not_declared_is_straight_down_until_a_limit_is_met(
     shortest = 1.35 + STROKE_MARGIN * 0.4
     assert park.position[2] == pytest.approx(np.sqrt(shortest**2 - level**2), abs=2e-6)
     assert made.park_pose is park
+    # It is a multiple of the way by the height of home, divided five times by 16.
+    share = (HOME[2] - park.position[2]) / HOME[2] * 16.0**5
+    assert abs(share - round(share)) < 1e-3
     # Down is where gravity points, however strong it is.
     moon = replace(MACHINE, gravity=1e-4 * MACHINE.gravity)
     np.testing.assert_allclose(modes(moon).park_pose.position, park.position, atol=1e-12)

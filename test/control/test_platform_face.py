@@ -475,6 +475,10 @@ def test_a_thread_that_runs_the_cycle_is_known_to_the_lead(base):
     assert made.machine_description is base.machine
 
 
+def test_the_core_reports_as_many_values_as_are_read(base):
+    assert StewartController.telemetry == len(controller(base)._snapshot.telemetry) == 26
+
+
 def test_the_present_reference_is_that_of_the_next_switch(base):
     made = placed(base)
     made._governing.elsewhere = True

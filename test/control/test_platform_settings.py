@@ -293,18 +293,21 @@ def test_a_reported_pose_has_its_parts_and_its_condition_number():
 def test_the_share_of_a_load_that_legs_carry_is_that_of_the_weakest():
     limits = np.full(6, 10.0)
     free = np.array([2.0, -2.0, 5.0, 0.0, 0.0, 0.0])
+    free[4], free[5] = -9.8, 10.0
     for more, share in (
+        (np.array([0, 0, 0, 0, -0.5, 0]), 0.4),
         (np.array([16.0, 0, 0, 0, 0, 0]), 0.5),
         (np.array([-24.0, 0, 0, 0, 0, 0]), 0.5),
         (np.array([0, -16.0, 0, 0, 0, 0]), 0.5),
         (np.array([0, 24.0, 10.0, 0, 0, 0]), 0.5),
-        (np.array([8.0, 12.0, 5.0, 10.0, -10.0, 1.0]), 1.0),
-        (np.array([4.0, 1.0, 1.0, 1.0, 1.0, 1.0]), 1.0),
+        (np.array([8.0, 12.0, 5.0, 10.0, 19.8, -20.0]), 1.0),
+        (np.array([4.0, 1.0, 1.0, 1.0, 1.0, 0.0]), 1.0),
         (np.zeros(6), 1.0),
         (np.array([np.inf, 0, 0, 0, 0, 0]), 0.0),
         (np.array([np.nan, 0, 0, 0, 0, 0]), 0.0),
     ):
-        assert declared.carried_share(free, free + more, limits) == pytest.approx(share)
+        with np.errstate(divide="raise", over="raise"):
+            assert declared.carried_share(free, free + more, limits) == pytest.approx(share)
     assert declared.carried_share(np.full(6, 12.0), np.full(6, 14.0), limits) == 0.0
 
 
@@ -354,6 +357,7 @@ def test_gains_are_stable_before_a_load_is_there_up_to_a_bound(delay):
     check((1.0,), (most * (1.0 - 1e-6),))
     check((0.999 * most,), (1.0,))
     check((1.0,), (0.0,))
+    check((1.0,), (0.0,), period=3.0)
     bad = most * (1.0 + 1e-6)
     for kp, kv in (((1.0,), (bad,)), ((bad,), (1.0,)), ((1.0,) * 6, (1.0, 1.0, 1.0, 1.0, 1.0, bad))):
         with pytest.raises(ParameterError) as error:
@@ -397,6 +401,10 @@ def test_another_machine_is_one_of_other_points_or_wider_limits():
             legs[3] = replace(legs[3], **{name: moved})
             found = declared.other_machine(CROOKED, replace(CROOKED, legs=tuple(legs)))
             assert found == (f"the {name}s differ" if other else "")
+    legs = [replace(leg, base_point=leg.base_point * [1.0, 1.0, 0.0]) for leg in CROOKED.legs]
+    flat = replace(CROOKED, legs=tuple(legs))
+    legs[2] = replace(legs[2], base_point=legs[2].base_point + np.array([0.0, 0.0, 1e-6]))
+    assert declared.other_machine(flat, replace(flat, legs=tuple(legs))) == ""
     for name, sign in (("shortest", -1.0), ("longest", 1.0), ("speed", 1.0), ("force", 1.0),
                        ("base_angle", 1.0), ("platform_angle", 1.0)):  # fmt: skip
         for more, wider in ((1e-6, True), (-1e-6, False), (0.0, False)):
