@@ -308,7 +308,7 @@ def test_time_that_is_set_back_leaves_the_brakes_where_they_are():
     ],
 )
 def test_a_protective_stop_is_braked_at_rest_or_where_nothing_stops_it(steps, braked):
-    """Where it runs on, or after a second, it is braked in motion."""
+    """One that runs on, or takes longer than a second, is braked in motion."""
     made = modes(mode=M.SETTLING)
     made.motion = SimpleNamespace(end=np.inf)
     for time, speed in steps:

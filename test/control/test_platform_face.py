@@ -51,7 +51,7 @@ def pose_of(base):
     return base.machine.home_position + SHIFT, quaternion_from_rotation(rotation)
 
 
-def resting(platform, base, wrench=np.zeros(6)):  # noqa: B008
+def resting(platform, base, wrench=(0.0,) * 6):
     """Forces at rest beside home by the library's inverse dynamics."""
     zero = [np.zeros(3)] * 4
     return platform.inverse_dynamics(
@@ -61,7 +61,7 @@ def resting(platform, base, wrench=np.zeros(6)):  # noqa: B008
 
 @pytest.fixture
 def offers(monkeypatch):
-    """Which settings are offered: whether the model and the law are others."""
+    """Offers of settings: another model, another law."""
     found, offer = [], StewartController.offer_settings
 
     def recorded(self, model, law):
@@ -96,8 +96,7 @@ def test_lengths_are_positions_and_the_lengths_at_which_these_are_zero(base):
 
 
 def test_parameters_are_the_defaults_where_none_are_given(base, monkeypatch):
-    descent = lambda self, platform, settings: SimpleNamespace(spline=PATH)  # noqa: E731
-    monkeypatch.setattr(OperatingModes, "kept_descent", descent)
+    monkeypatch.setattr(OperatingModes, "kept_descent", lambda *given: SimpleNamespace(spline=PATH))
     assert StewartController(base).parameters == StewartParameters()
 
 
@@ -260,8 +259,8 @@ def test_a_model_that_the_core_has_taken_back_is_in_use_again(base, offers, monk
 def test_another_model_of_the_machine_is_another_model(base, offers, monkeypatch):
     made, given = placed(base), []
     found = copy(made._compiled)
-    compiled = lambda platform: given.append(platform) or SimpleNamespace(compile=lambda: found)  # noqa: E731
-    monkeypatch.setattr(module, "compensated", compiled)
+    compiled = SimpleNamespace(compile=lambda: found)
+    monkeypatch.setattr(module, "compensated", lambda platform: given.append(platform) or compiled)
     del offers[:]
     heavier = replace(base.machine.platform, mass=1.1 * base.machine.platform.mass)
     other = StewartPlatform(replace(base.machine, platform=heavier))

@@ -26,7 +26,10 @@ class Work(StewartController):
         self._snapshot = SimpleNamespace(read=lambda: SimpleNamespace(**given), position=np.ones(6), time=5.0)
         self.calls, self._beyond, self._barred, self.handle = [], 0, "", 0
         self.waits, self.setpoints = 0, False
-        note = lambda name: lambda *given: self.calls.append((name, *given))  # noqa: E731
+
+        def note(name):
+            return lambda *given: self.calls.append((name, *given))
+
         self.modes = SimpleNamespace(
             mode=OperatingMode.OPERATIONAL, motion=None, protect=note("protect"), settle=note("settle"),
             changes=lambda time: self.due, next_motion=self.next, stands_on_brakes=False,
