@@ -135,7 +135,11 @@ def test_steps_are_shorter_while_a_stream_is_followed():
     made, _, motion = governing(Following())
     made.begin(motion)
     assert made.step == 0.005
-    assert motion.governor.calls[0][3] == 0.05
+    assert motion.governor.calls[0][2:] == (0.25 * 0.005, 0.05)
+    # The interval is that of the motion that begins, not of the one before.
+    other = GovernedMotion(Governor(), Goal())
+    made.begin(other)
+    assert other.governor.calls[0][2:] == (0.01, 0.03)
     made.drop()
     assert made.motion is None and made.step == 0.01
 

@@ -88,7 +88,8 @@ class Governing:
         Raises:
             TrajectoryError: the core does not follow it.
         """
-        self.motion, self._interval, self._attempts = motion, self.step, 0
+        self.motion, self._attempts = motion, 0
+        self._interval = self.step  # of the new motion
         motion.governor.plan = self._carried(motion.governor.reference)
         reason = self._try()
         while reason and self._attempts < ATTEMPTS:
