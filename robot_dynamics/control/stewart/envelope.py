@@ -281,7 +281,6 @@ def turned_by(rotation: Array, vectors: Array) -> Array:
     halves = 0.5 * np.sqrt((vectors * vectors).sum(axis=1))
     turns = np.empty((len(vectors), 4))
     np.multiply(vectors, 0.5 * (np.sin(halves) / np.maximum(halves, 1e-300))[:, None], out=turns[:, :3])
-    turns[halves < 1e-150, :3] = 0.0
     np.cos(halves, out=turns[:, 3])
     x, y, z, w = _quaternion(rotation)
     # The product with the rotation's quaternion, which is linear in the turn's.
