@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from robot_dynamics.control.core.library import COMMANDS
-from robot_dynamics.control.stewart.parameters import PlatformPayloadParameters, StewartParameters
+from robot_dynamics.control.stewart.parameters import LAWS, PlatformPayloadParameters, StewartParameters
 from robot_dynamics.errors import ParameterError
+from robot_dynamics.parameters import describe
 
 
 @pytest.mark.parametrize(
@@ -81,6 +82,21 @@ def test_payloads_have_a_least_value(name, least):
     count = {"payload_center": 3, "payload_inertia": 6}.get(name)
     with pytest.raises(ParameterError, match=name):
         PlatformPayloadParameters(**{name: least - 1.0 if count is None else (least - 1.0,) * count})
+
+
+def test_parameters_are_described_with_unit_and_choices():
+    """Two of the controller's stay as it has begun; a payload counts in the platform's frame."""
+    own = {one.name: one for one in describe(StewartParameters)}
+    began = {"command", "start_parked"}
+    assert {name for name, one in own.items() if one.read_only and name in vars(StewartParameters)} == began
+    assert own["command"].choices == COMMANDS and own["mode"].choices == tuple(LAWS)
+    assert own["safe_output"].choices == ("settle", "gravity_fade", "zero")
+    assert own["on_stream_end"].choices == ("hold", "settle", "park")
+    assert own["stream_clock"].choices == ("stamps", "recovered")
+    units = {"kp": "1/s²", "kv": "1/s", "ki": "1/s³", "stream_jerk": "m/s³", "settle_speed": "m/s"}
+    assert {name: own[name].unit for name in units} == units
+    for one in describe(PlatformPayloadParameters):
+        assert "platform" in one.text and "tip" not in one.text
 
 
 @pytest.mark.parametrize("command", COMMANDS)
