@@ -203,6 +203,7 @@ def test_deviations_are_the_largest_and_the_mean_ones_with_their_times(monkeypat
             return np.full(6, 1.0)
         return far(since) + turned(since)
 
+    monkeypatch.setattr(module, "LEAD", 0.05)
     found, made = streamed(monkeypatch, away)
     assert isinstance(found, StreamedMotion)
     assert found.lag == pytest.approx(1.7 / 50.0)
@@ -226,6 +227,7 @@ def test_deviations_are_the_largest_and_the_mean_ones_with_their_times(monkeypat
 
 
 def test_early_deviations_have_the_motion_since_its_begin(monkeypatch):
+    monkeypatch.setattr(module, "LEAD", 0.05)
     found, made = streamed(monkeypatch, bump(0.3, [0.05, 0.0, 0.0, *(0.01 * AXIS)]))
     assert found.times[0] == pytest.approx(0.3, abs=0.01)
     count = int(np.floor(found.times[0] / 0.02 + 1e-7)) + 1
