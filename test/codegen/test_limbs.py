@@ -175,14 +175,17 @@ def random_limb(steps, s, q, generator):
     return values[-2:]
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", range(80))
 def test_random_limbs_have_the_values_of_scalars(seed):
     generator = random.Random(seed)
     limbs, paired = generator.choice(((2, 1), (3, 1), (4, 1), (4, 2)))
     first, second = random_steps(generator, 9), random_steps(generator, 5)
 
     def build(s, every):
-        found = [random_limb(first, s, q, generator) for q in every]
+        own = [s] * limbs
+        if seed % 4 == 3:  # scalars of no limb, each limb its own
+            own = [(s[0], s[1]), (-s[1], s[0] * s[1]), (sin(s[0]), s[1]), (s[0] + s[1], 0.5 * s[1])][:limbs]
+        found = [random_limb(first, of_limb, q, generator) for of_limb, q in zip(own, every, strict=True)]
         if seed % 3 == 1:
             found[-1][0] = found[-1][0] * every[-1][0] + 0.5  # what only one limb has
         if seed % 3 == 2:
@@ -239,3 +242,57 @@ def test_lanes_that_save_little_are_left_out():
     assert made_of(lambda s, every: [every[0][0] + every[1][1], s[0] * every[0][2]], 2)[1] is None
     assert made_of(lambda s, every: [q[0] for q in every], 2)[1] is None
     assert made_of(lambda s, every: [s[0] * s[1] + 2.0], 2)[1] is None
+
+
+@pytest.mark.parametrize("first", [0, 1])
+@pytest.mark.parametrize(
+    "join",
+    [
+        lambda a, b: a * b,
+        lambda a, b: a + b,
+        lambda a, b: a - b,
+        lambda a, b: a / b,
+        lambda a, b: b / a,
+    ],
+)
+def test_the_order_in_which_limbs_are_written_makes_no_difference(first, join):
+    def build(s, every):
+        results = []
+        for k, q in enumerate(every):
+            if k % 2 == first:
+                a = sin(q[0]) * q[1] + s[0]
+                b = cos(q[1]) * s[1] * q[2]
+            else:
+                b = cos(q[1]) * s[1] * q[2]
+                a = sin(q[0]) * q[1] + s[0]
+            results.append(join(a, b))
+        return results
+
+    whole, made = made_of(build, 3)
+    assert len(whole.instructions) == 7 * 3
+    assert counted(made.program) == (7, 3)
+
+
+@pytest.mark.parametrize("signs", [(1, 1), (1, -1), (-1, 1), (-1, -1)])
+def test_scalars_of_no_limb_are_put_together_with_their_signs(signs):
+    """Two products with unit vectors and a sum make a vector of two scalars."""
+
+    def build(s, every):
+        torso = (sin(s[0]), s[0] * s[1])
+        return [
+            chain_of(s, q) + sign * t * q[1]
+            for t, (sign, q) in zip(torso, signed(every, *signs), strict=True)
+        ]
+
+    _, made = made_of(build, 2)
+    assert counted(made.program) == (8 + 2 + 2 + 3, 2)
+
+
+def test_scalars_and_inputs_of_no_limb_as_lanes():
+    def build(s, every):
+        return [chain_of(s, q) - t * q[1] for t, q in zip((s[1], -s[0], s[1]), every, strict=True)]
+
+    _, made = made_of(build, 3)
+    assert counted(made.program)[1] == 3
+    (vector,) = (v for v in made.vectors if set(v.scalars) == {0, 1})
+    assert vector.scalars == (1, 0, 1)
