@@ -273,12 +273,21 @@ def test_the_order_in_which_limbs_are_written_makes_no_difference(first, join):
     assert counted(made.program) == (7, 3)
 
 
+TORSOS = (
+    lambda s: (sin(s[0]), s[0] * s[1]),
+    lambda s: (sqrt(s[0]), s[0] + s[1]),
+    lambda s: (s[0] / s[1], sqrt(s[1])),
+    lambda s: (s[0] - s[1], cos(s[1])),
+)
+
+
+@pytest.mark.parametrize("torso_of", TORSOS)
 @pytest.mark.parametrize("signs", [(1, 1), (1, -1), (-1, 1), (-1, -1)])
-def test_scalars_of_no_limb_are_put_together_with_their_signs(signs):
+def test_scalars_of_no_limb_are_put_together_with_their_signs(signs, torso_of):
     """Two products with unit vectors and a sum make a vector of two scalars."""
 
     def build(s, every):
-        torso = (sin(s[0]), s[0] * s[1])
+        torso = torso_of(s)
         return [
             chain_of(s, q) + sign * t * q[1]
             for t, (sign, q) in zip(torso, signed(every, *signs), strict=True)
@@ -296,3 +305,57 @@ def test_scalars_and_inputs_of_no_limb_as_lanes():
     assert counted(made.program)[1] == 3
     (vector,) = (v for v in made.vectors if set(v.scalars) == {0, 1})
     assert vector.scalars == (1, 0, 1)
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_limbs_are_paired_where_the_same_scalars_enter_them(first):
+    """Each limb multiplies with two scalars of the torso, in one order or the other."""
+
+    def build(s, every):
+        one, other = sin(s[0]), cos(s[0])
+        results = []
+        for k, q in enumerate(every):
+            if k == first:
+                a, b = q[0] * one, q[0] * other
+            else:
+                b, a = q[0] * other, q[0] * one
+            results += [a * q[1] - q[2], b * q[2] + q[1], chain_of(s, q)]
+        return results
+
+    _, made = made_of(build, 2)
+    assert counted(made.program) == (2 + 6 + 8, 6)
+
+
+@pytest.mark.parametrize("first", [0, 1])
+@pytest.mark.parametrize("joined", [False, True])
+def test_what_leaves_a_limb_is_paired_with_what_leaves_the_other(first, joined):
+    """Products with two constants are alike: those that leave are one vector, in one order or the other."""
+
+    def build(s, every):
+        leaving, results = [], []
+        for k, q in enumerate(every):
+            if k == first:
+                tripled = 3.0 * q[0]
+                inside = 2.0 * q[0]
+            else:
+                inside = 2.0 * q[0]
+                tripled = 3.0 * q[0]
+            leaving.append(tripled)
+            results += [sin(inside) * q[1], chain_of(s, q)]
+        return [*results, *([leaving[0] / leaving[1]] if joined else leaving)]
+
+    _, made = made_of(build, 2)
+    assert counted(made.program) == (1 + 3 + 8 + joined, 6)
+
+
+def test_what_depends_on_another_limb_is_not_alike():
+    """A vector would depend on itself: the second limb needs what the first one has made of the same kind."""
+
+    def build(s, every):
+        values = [chain_of(s, q) for q in every]
+        once = values[0] + values[1]
+        first = every[0][2] * once
+        return [first, every[1][2] * (first + values[1])]
+
+    _, made = made_of(build, 2)
+    assert counted(made.program) == (8 + 4, 2)
