@@ -153,6 +153,7 @@ def test_scalars_that_lanes_share_are_entered_once():
     a, b = graph.input("x", 2)
     lanes = ColumnGraph(graph)
     once = lanes.shared(a)
+    assert once == lanes.graph.input_scalars[0]
     assert lanes.shared(a) == once and lanes.shared(-a) == -once and lanes.shared(b) != once
     assert lanes.shared(graph.expression(-2.5)) == lanes.graph.expression(-2.5)
     assert lanes.entering(a - a, 3) == lanes.graph.expression(0.0)
@@ -282,6 +283,8 @@ def test_kernels_of_limbs(limbs):
     width = {2: 2, 3: 4, 4: 4, 5: 8}[limbs]
     typed = f"typedef double limbs_{width} __attribute__((vector_size({8 * width})));\n"
     assert source.startswith(typed + "int kernel(") and source.count("typedef") == 1
+    members = f"double of_1[VECTORS * LANES]; limbs_{width} of_{width}[VECTORS * LANES / {width}];"
+    assert f"    union {{ lanes vector[VECTORS]; {members} }} sine, cosine;\n" in source
     head, kernel = read_back(re.sub(r"(?<!\.)\bcos\(", "np.cos(", source[len(typed) :]))
     random = np.random.default_rng(limbs)
     given = [random.uniform(0.2, 1.2, 2), random.uniform(0.2, 1.2, 3 * limbs)]

@@ -359,3 +359,40 @@ def test_what_depends_on_another_limb_is_not_alike():
 
     _, made = made_of(build, 2)
     assert counted(made.program) == (8 + 4, 2)
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_operands_that_are_alike_are_told_apart_by_what_enters_them(first):
+    def build(s, every):
+        one, other = sin(s[0]), cos(s[0])
+        results = []
+        for k, q in enumerate(every):
+            if k == first:
+                a, b = q[0] + one, q[0] + other
+            else:
+                b, a = q[0] + other, q[0] + one
+            results += [a * b, chain_of(s, q)]
+        return results
+
+    _, made = made_of(build, 2)
+    assert counted(made.program) == (2 + 3 + 8, 4)
+
+
+def test_what_a_limb_has_more_of_is_paired_with_the_last_of_the_other():
+    def build(s, every):
+        (p, q), (u, v) = every, [chain_of(s, q) * q[2] - q[1] for q in every]
+        return [u, 3.0 * p[0], 5.0 * p[0], 7.0 * p[0], v, 2.0 * q[0], 4.0 * q[0]]
+
+    _, made = made_of(build, 2)
+    assert counted(made.program) == (10 + 3, 7)
+    vectors = {vector.constants for vector in made.vectors if vector.constants}
+    assert vectors == {(3.0, 2.0), (5.0, 4.0), (7.0, 4.0)}
+
+
+def test_constants_are_not_alike_to_scalars_of_no_limb():
+    def build(s, every):
+        p, q = every
+        return [chain_of(s, p), chain_of(s, q), 2.0 * p[0], (s[0] + s[1]) * q[0]]
+
+    _, made = made_of(build, 2)
+    assert counted(made.program) == (8 + 3, 2)
