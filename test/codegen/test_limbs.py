@@ -244,7 +244,7 @@ def test_lanes_that_save_little_are_left_out():
     assert made_of(lambda s, every: [s[0] * s[1] + 2.0], 2)[1] is None
 
 
-@pytest.mark.parametrize("first", [0, 1])
+@pytest.mark.parametrize(("limbs", "first"), [(2, 0), (3, 0), (3, 1), (4, 1)])
 @pytest.mark.parametrize(
     "join",
     [
@@ -255,7 +255,7 @@ def test_lanes_that_save_little_are_left_out():
         lambda a, b: b / a,
     ],
 )
-def test_the_order_in_which_limbs_are_written_makes_no_difference(first, join):
+def test_the_order_in_which_limbs_are_written_makes_no_difference(limbs, first, join):
     def build(s, every):
         results = []
         for k, q in enumerate(every):
@@ -268,9 +268,9 @@ def test_the_order_in_which_limbs_are_written_makes_no_difference(first, join):
             results.append(join(a, b))
         return results
 
-    whole, made = made_of(build, 3)
-    assert len(whole.instructions) == 7 * 3
-    assert counted(made.program) == (7, 3)
+    whole, made = made_of(build, limbs)
+    assert len(whole.instructions) == 7 * limbs
+    assert counted(made.program) == (7, limbs)
 
 
 TORSOS = (
@@ -307,12 +307,22 @@ def test_scalars_and_inputs_of_no_limb_as_lanes():
     assert vector.scalars == (1, 0, 1)
 
 
+@pytest.mark.parametrize(
+    ("torso", "scalar"),
+    [
+        (lambda s: (sin(s[0]), cos(s[0])), 2),
+        (lambda s: (sin(s[0]), sin(s[1])), 2),
+        (lambda s: (sqrt(s[0]), sqrt(s[1])), 2),
+        (lambda s: (s[0] / s[1], s[1] / s[0]), 2),
+        (lambda s: (s[0], s[1]), 0),
+    ],
+)
 @pytest.mark.parametrize("first", [0, 1])
-def test_limbs_are_paired_where_the_same_scalars_enter_them(first):
+def test_limbs_are_paired_where_the_same_scalars_enter_them(first, torso, scalar):
     """Each limb multiplies with two scalars of the torso, in one order or the other."""
 
     def build(s, every):
-        one, other = sin(s[0]), cos(s[0])
+        one, other = torso(s)
         results = []
         for k, q in enumerate(every):
             if k == first:
@@ -323,7 +333,8 @@ def test_limbs_are_paired_where_the_same_scalars_enter_them(first):
         return results
 
     _, made = made_of(build, 2)
-    assert counted(made.program) == (2 + 6 + 8, 6)
+    assert counted(made.program) == (scalar + 6 + 8, 6)
+    assert all(set(vector.scalars).isdisjoint({0, 1}) for vector in made.vectors)
 
 
 @pytest.mark.parametrize("first", [0, 1])
@@ -396,3 +407,25 @@ def test_constants_are_not_alike_to_scalars_of_no_limb():
 
     _, made = made_of(build, 2)
     assert counted(made.program) == (8 + 3, 2)
+
+
+def test_scalars_of_no_limb_that_differ_by_constants_are_a_vector_times_a_scalar():
+    def build(s, every):
+        torso = sin(s[0])
+        return [chain_of(s, q) + number * torso * q[1] for number, q in zip((2.0, 3.0), every, strict=True)]
+
+    _, made = made_of(build, 2)
+    assert counted(made.program) == (1 + 1 + 8 + 2, 2)
+    assert {vector.constants for vector in made.vectors} == {(), (2.0, 3.0)}
+
+
+def test_square_roots_of_what_limbs_begin_with_are_scalar():
+    _, made = made_of(lambda s, every: [sqrt(q[0] * q[1] + 9.0) + chain_of(s, q) for q in every], 3)
+    operations = [instruction.operation for instruction in made.program.instructions]
+    assert operations.count(Operation.SQRT) == 3
+    picked = {
+        instruction.operands[0]
+        for instruction in made.program.instructions
+        if instruction.operation is Operation.PICK
+    }
+    assert len(picked) == 2

@@ -131,6 +131,9 @@ def test_constants_of_both_signs_are_one_node(graph):
         (lambda c: c(2.0) * c(5.0), 10.0),
         (lambda c: c(-2.0) * c(5.0), -10.0),
         (lambda c: c(-2.0) * c(-5.0), 10.0),
+        (lambda c: c(-3.0) * c(3.0), -9.0),
+        (lambda c: c(0.5) * c(0.5), 0.25),
+        (lambda c: c(3.0) + c(3.0), 6.0),
         (lambda c: c(1e-200) * c(-1e-200), 0.0),
         (lambda c: c(3.0) / c(-4.0), -0.75),
         (lambda c: c(0.0) / c(-4.0), 0.0),
@@ -157,8 +160,9 @@ def test_zeros_and_ones_disappear_with_their_signs(graph, pair):
     assert 0.0 - x == -x and x - 0.0 == x and 0.0 + -y == -y
     assert -1.0 * -x == x and x * -1 == -x and x / -1.0 == -x
     assert x / x == 1.0 and x / -x == -1.0 and -x / -x == 1.0 and -y / y == -1.0
-    assert (-x + x).is_zero and (y - y).literal == graph.zero
     assert len(graph.nodes) == 4
+    assert x + x == 2.0 * x and -y - y == -2.0 * y and y * y - -(y * y) == 2.0 * (y * y)
+    assert (-x + x).is_zero and (y - y).literal == graph.zero
 
 
 def test_constant_factors_are_collected_in_products_alone(graph):
