@@ -289,6 +289,17 @@ def test_the_spring_at_a_position_limit_is_as_fast_as_the_lightest_joint():
     assert refusal(**soft | {"limit_repulsion_range": 0.0}, limit_repulsion_effort=1e6) == ""
 
 
+def test_slow_states_stand_a_weak_spring_at_a_limit():
+    """A state each second: 0.15/s² at most, where the springs of the frame have less."""
+    arm, latency = plain(), 1.3 * (0.5 * 1.0 + 0.5)
+    most = 0.2 * ANGULAR / (4.0 * latency**2)
+    weak = {"cartesian_stiffness": (0.01, 0.001), "nullspace_stiffness": (0.0,)}
+    for factor in (0.99, 1.5):
+        given = law(**weak, limit_repulsion_range=0.2, limit_repulsion_effort=factor * most)
+        reason = given.unstable_task(arm, arm, arm, 1.0, 0.5)
+        assert reason.startswith("parameter 'limit_repulsion_effort'") == (factor > 1.0) == bool(reason)
+
+
 def test_the_posture_is_judged_with_the_springs_of_the_frame():
     most = ANGULAR / (4.0 * LATENCY**2)
     soft = {"cartesian_stiffness": (1e-3, 1e-3), "nullspace_projector": "none"}
