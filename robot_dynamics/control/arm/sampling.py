@@ -201,7 +201,7 @@ def _first_points(spline: QuinticSpline) -> Array:
     # A path's own knots stay exact to the nanosecond that the message can carry.
     times = start + np.unique(np.round((times - start) / _ROUNDING)) * _ROUNDING
     times = times[np.concatenate(([True], np.diff(times) > SHORTEST_INTERVAL))]
-    times[-1] = min(spline.times[-1], start + np.round((spline.times[-1] - start) / _ROUNDING) * _ROUNDING)
+    times[-1] = start + np.round((spline.times[-1] - start) / _ROUNDING) * _ROUNDING
     positions = spline.at(times)[0]
     parts = np.ceil(np.abs(np.diff(positions, axis=0)).max(axis=1) / LARGEST_TURN).astype(int)
     cut = [

@@ -15,7 +15,7 @@ from robot_dynamics.spatial import Array
 SHORTEST = 1e-5
 """Segments that are shorter are left to the one before: a quintic goes on as it is for so long [s]."""
 _BINOMIALS = np.array([[float(comb(i, j)) for i in range(6)] for j in range(6)])
-_POWERS = np.arange(6)[None, :] - np.arange(6)[:, None]
+_POWERS = np.maximum(np.arange(6)[None, :] - np.arange(6)[:, None], 0)  # without a power the binomial is zero
 
 
 @dataclass(frozen=True)
@@ -108,8 +108,7 @@ def _between(spline: QuinticSpline, begins: Array, ends: Array) -> Array:
     k = np.clip(np.searchsorted(spline.times, middle, side="right") - 1, 0, len(spline.times) - 2)
     length = np.diff(spline.times)[k]
     first, width = (begins - spline.times[k]) / length, (ends - begins) / length
-    powers = np.where(_POWERS >= 0, first[:, None, None] ** np.maximum(_POWERS, 0), 0.0)
-    shift = _BINOMIALS * powers * (width[:, None, None] ** np.arange(6)[:, None])
+    shift = _BINOMIALS * first[:, None, None] ** _POWERS * (width[:, None, None] ** np.arange(6)[:, None])
     found = np.einsum("mji,min->mjn", shift, spline.coefficients[k])
     for outside, place in ((middle < spline.times[0], 0), (middle > spline.times[-1], -1)):
         if outside.any():

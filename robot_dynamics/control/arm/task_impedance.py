@@ -347,7 +347,7 @@ class TaskImpedanceParameters:
         given = np.array(self._springs)
         stable = given.copy()
         for chosen in (np.arange(6) < 3, np.arange(6) >= 3, np.ones(6, dtype=bool)):
-            stiffness, damping = np.where(chosen | (stable < 0.0), stable, 0.0)
+            stiffness, damping = np.where(chosen, stable, 0.0)
             kp, kv = fastest(self._systems(chain, arm, links, stiffness, damping, 0.0))
             gains = kp, least_damped(kp, kv, stiffness, damping)
             too_fast = TooFast.of(gains, bool((damping[chosen] < 0.0).any()), period, delay)
