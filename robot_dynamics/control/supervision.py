@@ -17,7 +17,7 @@ RULES = enumerators("rd_rule")
 ENFORCE, OBSERVE = "enforce", "observe"
 """Values of the parameter ``supervision``; with the second, rules of trajectories and errors only warn."""
 OFF = -1.0
-"""Value of a rule's parameter that switches it off; 0 derives its threshold."""
+"""Value of a rule's parameter that switches it off, as any below zero does; 0 derives its threshold."""
 SPEED_SHARE = 1.2
 """Speed beyond which a motion is braked, as a share of the limit."""
 OSCILLATION_SHARE = 0.02
@@ -175,11 +175,11 @@ class SupervisionParameters:
             speed: (n,) velocity limits [rad/s or m/s], infinite where there is none.
         """
         share = self.start_motion or START_SPEED_SHARE
-        off = self.overspeed == OFF
+        off = self.overspeed < 0.0
         return {
             "speed": np.full_like(speed, np.inf) if off else (self.overspeed or SPEED_SHARE) * speed,
             "oscillation": 0.0 if self.oscillation < 0.0 else self.oscillation or OSCILLATION_SHARE,
-            "start_speed": share if share > 0.0 else 0.0,
+            "start_speed": max(share, 0.0),
             "start_displacement": START_DISPLACEMENT_SHARE if share > 0.0 else 0.0,
             "delay": self.loop_delay,
             "observes": self.supervision == OBSERVE,
@@ -189,10 +189,10 @@ class SupervisionParameters:
     def switched_off(self) -> list[str]:
         """Names of the parameters that switch a rule off."""
         rules = {
-            "max_following_error": OFF in self.max_following_error,
-            "overspeed": self.overspeed == OFF,
-            "oscillation": self.oscillation == OFF,
-            "start_motion": self.start_motion == OFF,
+            "max_following_error": min(self.max_following_error, default=0.0) < 0.0,
+            "overspeed": self.overspeed < 0.0,
+            "oscillation": self.oscillation < 0.0,
+            "start_motion": self.start_motion < 0.0,
             "loop_delay": self.loop_delay < 0.0,
         }
         return [name for name, off in rules.items() if off]

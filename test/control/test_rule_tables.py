@@ -65,6 +65,18 @@ def test_minus_one_switches_each_rule_off_and_its_parameter_is_named():
     assert every.switched_off == ["max_following_error", *rules]
 
 
+@pytest.mark.parametrize("value", [-1.0, -0.5, -1e-9])
+def test_any_value_below_zero_switches_a_rule_off_and_is_named(value):
+    """-0.5 made a negative threshold of speed, and switched other rules off without a word."""
+    assert fields(overspeed=value)["speed"].tolist() == [np.inf] * 3
+    assert fields(oscillation=value)["oscillation"] == 0.0
+    found = fields(start_motion=value)
+    assert (found["start_speed"], found["start_displacement"]) == (0.0, 0.0)
+    for name in ("overspeed", "oscillation", "start_motion", "loop_delay"):
+        assert SupervisionParameters(**{name: value}).switched_off == [name]
+    assert SupervisionParameters(max_following_error=(0.5, value)).switched_off == ["max_following_error"]
+
+
 def test_parameters_have_their_defaults_and_bounds():
     expected = {
         "supervision": ("enforce", None),
