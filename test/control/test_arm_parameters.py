@@ -118,7 +118,8 @@ def test_bounds_of_plausible_states_are_those_of_the_limits(chain):
 def test_a_stream_that_is_switched_off_is_named_with_the_rules():
     assert ArmParameters().switched_off == []
     assert ArmParameters(stream_horizon=-1.0, overspeed=-1.0).switched_off == ["overspeed", "stream_horizon"]
-    assert ArmParameters(stream_horizon=0.0).switched_off == []
+    for horizon in (0.0, 0.125):
+        assert ArmParameters(stream_horizon=horizon).switched_off == []
 
 
 @pytest.mark.parametrize(
@@ -158,6 +159,9 @@ class Judged(ArmParameters):
 
     def unstable(self, chain, arm, period, delay):
         return f"joints {period} {delay:g}"
+
+    def task_gains(self, chain, arm, links):
+        return 7.0, 3.0
 
     def unstable_task(self, chain, arm, links, period, delay):
         return f"frame {period} {delay:g}"
@@ -214,6 +218,13 @@ def test_laws_of_the_core_have_the_gains_of_their_modes(chain):
     assert found["ki"].tolist() == [125.0, 31.25] and found["settled"].tolist() == [0.02, 0.002]
     soft = replace(given, mode="joint_impedance").law_arrays(chain, Arm(), SimpleNamespace())
     np.testing.assert_allclose([soft["kp"], soft["kv"]], [[4.0, 16.0], [1.5, 6.0]])
+    compiled = object.__new__(CompiledDynamics)
+    for mode, gains in (
+        ("cartesian_impedance", [[7.0, 7.0], [3.0, 3.0]]),
+        ("computed_torque", [[9.0] * 2, [2.0] * 2]),
+    ):
+        judge = Judged(mode=mode, kp=(9.0,), kv=(2.0,)).law_arrays(chain, Arm(), compiled)
+        assert [judge["kp"].tolist(), judge["kv"].tolist()] == gains
     framed = replace(given, mode="cartesian_impedance")
     assert framed.law_arrays(chain, Arm(), SimpleNamespace())["kp"].tolist() == [100.0, 50.0]
 

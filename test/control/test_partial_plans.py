@@ -173,6 +173,18 @@ def test_the_widest_overshoot_of_each_joint_is_remarked():
     assert overshoots(("a", "b", "c"), QuinticSpline(path.times, 0.004 * rows)) == ()
 
 
+def test_an_overshoot_is_compared_with_the_distance_of_its_waypoints():
+    """Of 4 rad 0.08 are allowed: a path that begins with -1.5 s + 5.5 s² goes back by 0.1023."""
+    rows = np.zeros((1, 6, 1))
+    rows[0, 1:3, 0] = [-1.5, 5.5]
+    [remark] = overshoots(("a",), QuinticSpline(np.array([2.0, 3.0]), rows))
+    assert remark.startswith(
+        "joint 'a' goes 0.1023 rad or m beyond its waypoints between 0.000 s and 1.000 s"
+    )
+    rows[0, 1:3, 0] = [-1.25, 5.25]
+    assert overshoots(("a",), QuinticSpline(np.array([2.0, 3.0]), rows)) == ()
+
+
 def test_turns_belong_to_joints_that_turn_without_limits_and_alone():
     unlimited = pendulum_chain(lower=-np.inf, upper=np.inf)
     [joint] = unlimited.joints
@@ -256,6 +268,15 @@ def test_positions_stay_within_the_limits_or_come_back(chain, lift, turn, words)
     ))  # fmt: skip
     origin = Reference.at_rest(np.array([lift[0], turn[0]]))
     assert limited(fast, (straight(*lift), straight(*turn)), origin) == words
+
+
+def test_the_end_of_the_last_segment_counts(chain):
+    """From 2.5 by way of 2.1 into the limits."""
+    joints = tuple(replace(joint, limits=replace(joint.limits, velocity=99.0)) for joint in chain.joints)
+    rows = np.zeros((2, 6, 2))
+    rows[0, :, 0], rows[1, :, 0] = straight(2.5, 2.1), straight(2.1, 1.9)
+    path = QuinticSpline(np.array([2.0, 3.0, 4.0]), rows)
+    _check_limits(replace(chain, joints=joints), path, Reference.at_rest([2.5, 0.0]))
 
 
 @pytest.mark.parametrize(

@@ -160,6 +160,17 @@ def test_a_trajectory_far_beyond_a_tested_range_is_remarked(ranges, words):
         assert found == BEGIN + words + END
 
 
+def test_the_farther_end_of_a_range_is_named():
+    for way, place in (
+        ((-0.6, 1.0), "-0.600"),
+        ((-0.2, 1.6), "1.600"),
+        ((1.6, -0.2), "1.600"),
+        ((0.9, -0.1), "-0.100"),
+    ):
+        found = remark(trajectory(first=way), lower=(0.5, -9.0), upper=(0.6, 9.0))
+        assert found == f"{BEGIN}lift goes to {place} (tested 0.500 to 0.600){END}"
+
+
 def test_four_findings_are_named_and_the_others_counted():
     every = {"lower": (5.0, 5.0), "upper": (5.1, 5.1), "velocity": (0.1, 0.1), "effort": (0.1, 0.1)}
     found = remark(trajectory(), **every)
@@ -219,6 +230,24 @@ def test_joints_stop_together_and_each_limit_counts():
         assert (np.abs(efforts) <= limits).all()
         shorter = times / 10.0 ** (4.0 / 60.0)
         assert (np.abs(heavy.inverse_dynamics(q, v, -v / shorter)) > limits).any()
+
+
+def test_a_stop_is_looked_at_in_five_places_of_an_even_deceleration():
+    class Noting:
+        asked = []
+
+        def inverse_dynamics(self, q, v, a):
+            self.asked.append([q.tolist(), v.tolist(), a.tolist()])
+            return np.full(2, 9.0 if len(self.asked) == 3 else 0.0)
+
+    noting, q, v = Noting(), np.array([0.3, -0.4]), np.array([2.0, -5.0])
+    stop_within(noting, np.array([8.0, 9.5]))(q, v)
+    times = [1e-3] * 3 + [10.0 ** (-3.0 + 4.0 / 60.0)] * 5
+    parts = [0.0, 0.25, 0.5, 0.0, 0.25, 0.5, 0.75, 1.0]
+    assert len(noting.asked) == 8
+    for found, time, s in zip(noting.asked, times, parts, strict=True):
+        expected = [q + v * time * (s - 0.5 * s * s), v * (1.0 - s), -v / time]
+        np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-15)
 
 
 def test_a_stop_without_limits_or_without_motion_is_not_looked_at():

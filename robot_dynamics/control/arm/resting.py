@@ -50,13 +50,12 @@ class ArmRest:
     def __init__(self, parameters: ArmBrakeParameters, fade: float) -> None:
         self.exists = parameters.brakes
         self.state = Rest.RELEASED
-        self.brakes = Brakes(BrakeTiming(0.0, 0.0, 0.0))
+        self.brakes = Brakes(_timing(parameters, fade))
         self._since = -math.inf
-        self.use(parameters, fade)
 
     def use(self, parameters: ArmBrakeParameters, fade: float) -> None:
         """Use other delays from now on."""
-        self.brakes.timing = BrakeTiming(parameters.brake_engage_time, parameters.brake_release_time, fade)
+        self.brakes.timing = _timing(parameters, fade)
 
     @property
     def active(self) -> bool:
@@ -91,3 +90,7 @@ class ArmRest:
         elif self.state is Rest.RISING and self.brakes.free(time):
             self.state = Rest.RELEASED
             self.brakes.forget()
+
+
+def _timing(parameters: ArmBrakeParameters, fade: float) -> BrakeTiming:
+    return BrakeTiming(parameters.brake_engage_time, parameters.brake_release_time, fade)
