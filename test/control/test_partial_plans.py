@@ -174,14 +174,14 @@ def test_the_widest_overshoot_of_each_joint_is_remarked():
 
 
 def test_an_overshoot_is_compared_with_the_distance_of_its_waypoints():
-    """Of 4 rad 0.08 are allowed: a path that begins with -1.5 s + 5.5 s² goes back by 0.1023."""
+    """Of 3.75 rad 0.075 are allowed: a path -1.25 s + 5 s² goes back by 0.0781."""
     rows = np.zeros((1, 6, 1))
-    rows[0, 1:3, 0] = [-1.5, 5.5]
+    rows[0, 1:3, 0] = [-1.25, 5.0]
     [remark] = overshoots(("a",), QuinticSpline(np.array([2.0, 3.0]), rows))
     assert remark.startswith(
-        "joint 'a' goes 0.1023 rad or m beyond its waypoints between 0.000 s and 1.000 s"
+        "joint 'a' goes 0.0781 rad or m beyond its waypoints between 0.000 s and 1.000 s"
     )
-    rows[0, 1:3, 0] = [-1.25, 5.25]
+    rows[0, 1:3, 0] = [-1.25, 5.5]
     assert overshoots(("a",), QuinticSpline(np.array([2.0, 3.0]), rows)) == ()
 
 

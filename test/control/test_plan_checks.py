@@ -234,7 +234,8 @@ def test_joints_stop_together_and_each_limit_counts():
 
 def test_a_stop_is_looked_at_in_five_places_of_an_even_deceleration():
     class Noting:
-        asked = []
+        def __init__(self):
+            self.asked = []
 
         def inverse_dynamics(self, q, v, a):
             self.asked.append([q.tolist(), v.tolist(), a.tolist()])
