@@ -251,6 +251,15 @@ def test_a_stop_is_looked_at_in_five_places_of_an_even_deceleration():
         np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-15)
 
 
+def test_efforts_on_their_limits_are_bearable():
+    class Steady:
+        def inverse_dynamics(self, q, v, a):
+            return np.array([9.0, -8.0])
+
+    stop = stop_within(Steady(), np.array([9.0, 8.0]))
+    np.testing.assert_allclose(stop(np.zeros(2), np.array([2.0, -5.0])), [2000.0, 5000.0])
+
+
 def test_a_stop_without_limits_or_without_motion_is_not_looked_at():
     class Refusing:
         def inverse_dynamics(self, *given):

@@ -321,6 +321,16 @@ def test_the_posture_is_judged_with_the_springs_of_the_frame():
     )
 
 
+def test_little_damping_of_the_posture_is_at_fault_where_states_are_slow():
+    arm, latency = plain(), 1.3 * 0.5 * 0.2
+    soft = {"cartesian_stiffness": (1e-5, 1e-5), "cartesian_damping": (0.01, 0.001)}
+    given = law(**soft, nullspace_projector="none", nullspace_stiffness=(0.01,), nullspace_damping=0.5)
+    assert given.unstable_task(arm, arm, arm, 0.2, 0.0) == (
+        "parameter 'nullspace_damping' is 0.5: with a state every 200 ms at most"
+        f" {stable_damping(ANGULAR / latency)} is stable"
+    )
+
+
 def stable_damping(allowed):
     """The frame's own damping is a thousandth of it."""
     return rounded(allowed * (1.0 - 1e-3 * 0.001 / allowed))
