@@ -314,6 +314,8 @@ def test_a_piece_that_is_bounded_closely_is_looked_at_once(monkeypatch):
     drives = ActuatorParameters(friction=(0.0,), damping=(0.0,))
     model = ActuatedArm(Crane(), two_joint_chain(), drives)
     found = largest_efforts(two_joint_chain(), model, still, INFINITE)
+    assert found.time.tolist() == [0.0, 0.0]  # of equal efforts the first counts
+    assert verified_torque.MOST_BOXES == 3_000_000
     assert asked == [3] and found.value.tolist() == found.bound.tolist() == [9.0, 9.0]
 
 

@@ -76,7 +76,7 @@ def test_a_joint_brakes_from_the_velocity_after_a_step_exactly_within_its_room()
     assert after[0] > 1.0 and 0.0 < after[1] < after[2]
 
 
-@pytest.mark.parametrize("velocity", [(0.5, -0.013), (-0.5001, 0.7), (1e-9, 0.0), (1.1e-9, -2.0)])
+@pytest.mark.parametrize("velocity", [(0.5, -0.013), (-0.5001, 0.7), (1e-9, 0.0), (1.1e-9, -2.0), (0.0, 0.7)])
 def test_a_stop_takes_each_joint_to_rest_evenly_in_whole_steps_of_its_own(velocity):
     """Half the velocity times the time of the stop is its way; the times are multiples of 0.1 ms."""
     v, most = np.array(velocity), np.array([30.0, 20.0])

@@ -88,7 +88,7 @@ def test_a_command_bars_a_stream_that_comes_until_half_a_second_without_targets(
     sent.stream.end("a hold", sent.now)
     assert sent.flow(6)[-1]  # there was no stream yet
     sent.stream.end("a hold", sent.now)
-    for step in (STEP, 0.4375, 0.4375):  # each refused target counts as one
+    for step in (0.0, STEP, 0.4375, 0.4375):  # each refused target counts as one
         with pytest.raises(
             TrajectoryError, match=r"^a hold has ended this stream; pause it for 0\.5 s to begin anew$"
         ):

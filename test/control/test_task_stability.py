@@ -144,11 +144,11 @@ LAWS = {
     "dynamic": {"nullspace_projector": "dynamic"},
     "kinematic": {"nullspace_projector": "kinematic", "nullspace_damping": 3.0},
     "none": {"nullspace_projector": "none", "cartesian_damping": (40.0, 50.0, -1.0, 3.0, -1.0, 2.0)},
-    "decoupled": {"operational_space": True, "cartesian_damping": (40.0, 20.0, -1.0, 3.0, -1.0, 2.0)},
+    "decoupled": {"operational_space": True, "cartesian_damping": (40.0, 0.0, -1.0, 3.0, -1.0, 2.0)},
     "decoupled and free": {
         "operational_space": True,
         "nullspace_projector": "none",
-        "nullspace_damping": 0.4,
+        "nullspace_damping": 0.0,
     },
     "regularized": {"operational_space": True, "operational_space_regularization": 0.7},
     "kinematic and regularized": {"nullspace_projector": "kinematic", "nullspace_regularization": 1.5},
