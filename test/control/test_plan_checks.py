@@ -10,7 +10,7 @@ from two_arms import TWO_ARMS
 
 import robot_dynamics as rd
 from robot_dynamics.control.arm import torque_check
-from robot_dynamics.control.arm.measured import MeasuredJoints, measured_bounds
+from robot_dynamics.control.arm.measured import GAP, MOST_OF_LIMIT, NOTABLE, MeasuredJoints, measured_bounds
 from robot_dynamics.control.arm.path_rules import IdentifiedRangeParameters, TorqueCheckParameters
 from robot_dynamics.control.arm.stopping import stop_within
 from robot_dynamics.control.arm.tested_range import beyond_tested
@@ -294,6 +294,11 @@ def test_measured_joints_are_believed_within_their_limits_and_up_to_twice_their_
     assert measured_bounds(chain).tolist() == [
         -1.0, -3.0, -2.0, -4.0, 2.0, 4.0, 3.0, 5.0, 10.0, 50.0, 4.0, 10.0,
     ]  # fmt: skip
+
+
+def test_measured_joints_have_their_times_and_shares():
+    """Accelerations of references count for 0.1 s; unknown ones warn from 5 % of a limit."""
+    assert (GAP, NOTABLE, MOST_OF_LIMIT) == (0.1, 0.05, 2.0)
 
 
 def test_measured_joints_have_states_of_their_own():

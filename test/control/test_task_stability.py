@@ -144,7 +144,7 @@ LAWS = {
     "dynamic": {"nullspace_projector": "dynamic"},
     "kinematic": {"nullspace_projector": "kinematic", "nullspace_damping": 3.0},
     "none": {"nullspace_projector": "none", "cartesian_damping": (40.0, 50.0, -1.0, 3.0, -1.0, 2.0)},
-    "decoupled": {"operational_space": True, "cartesian_damping": (40.0, 0.0, -1.0, 3.0, -1.0, 2.0)},
+    "decoupled": {"operational_space": True, "cartesian_damping": (40.0, 0.0, -1.0, 0.6, -1.0, 2.0)},
     "decoupled and free": {
         "operational_space": True,
         "nullspace_projector": "none",

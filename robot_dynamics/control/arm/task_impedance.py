@@ -323,7 +323,7 @@ class TaskImpedanceParameters:
         if self.limit_repulsion_range > 0.0:
             mobility = max(float(np.diag(np.linalg.inv(mass)).max()) for _, mass in poses(chain, arm))
             kp = self.limit_repulsion_effort / self.limit_repulsion_range * mobility
-            share = TooFast.of((kp, 2.0 * np.sqrt(kp)), True, period, delay).share if kp > 0.0 else np.inf
+            share = TooFast.of((kp, 2.0 * np.sqrt(kp)), True, period, delay).share
             if share < 1.0:
                 effort = np.array([self.limit_repulsion_effort])
                 return at_most("limit_repulsion_effort", effort, share * effort, period)
