@@ -9,6 +9,7 @@ from scipy.spatial.transform import Rotation
 from stewart_oracles import random_oracle
 
 from robot_dynamics import stewart
+from robot_dynamics.model.chain import RigidBody
 from robot_dynamics.resources import resource
 from robot_dynamics.stewart.exact_model import PlatformInputs, actuator_forces
 from robot_dynamics.stewart.program import (
@@ -304,11 +305,18 @@ def test_carriers_are_as_many_as_the_arms_have_directions_and_carry_moderate_mas
     assert expected
 
 
-def test_the_cheapest_of_the_choices_is_taken():
+@pytest.mark.parametrize(("centred", "reference"), [(False, None), (True, 4)])
+def test_the_cheapest_of_the_choices_is_taken(centred, reference):
     """One after the other: triangle, reference point, carriers."""
     machine = stewart.load(resource("config/stewart_demo.yaml")).machine
+    if centred:  # legs whose upper parts weigh nothing, and the mass of the platform at one of their ends
+        nothing = RigidBody(0.0, np.zeros(3), np.zeros((3, 3)))
+        legs = tuple(replace(leg, upper=nothing) for leg in machine.legs)
+        platform = replace(machine.platform, center_of_mass=legs[4].platform_point)
+        machine = replace(machine, legs=legs, platform=platform)
     made = make_program(machine)
     found = made.parameters
+    assert found.reference == reference
     least = min(_balancing_cost(machine, triangle) for triangle in _triangles(machine))
     assert _balancing_cost(machine, found.triangle) == least
     cost = _cost(found)
@@ -338,6 +346,24 @@ def test_a_motion_has_its_parts_in_their_order():
     assert list(parts) == names
     np.testing.assert_array_equal(np.concatenate(list(parts.values())), np.arange(50.0).reshape(25, 2))
     assert [len(part) for part in parts.values()] == [3, 4, 3, 3, 3, 3, 3, 3]
+
+
+def test_carriers_take_at_most_four_times_what_moves():
+    """Of many platforms with arms at random some masses are just below this, and some just above."""
+    machine, random, seen = machine_of(3), np.random.default_rng(2), set()
+    total = machine.platform.mass + sum(leg.upper.mass for leg in machine.legs)
+    for _ in range(12):
+        points = 0.3 * random.normal(size=(6, 3))
+        legs = tuple(
+            replace(leg, platform_point=point) for leg, point in zip(machine.legs, points, strict=True)
+        )
+        made = replace(machine, legs=legs)
+        taken = set(_carriers(made, None))
+        for carriers in combinations(range(6), 3):
+            share = max(abs(leg.tip_mass) for leg in regroup(made, None, carriers).legs) / total
+            assert (carriers in taken) is (share <= 4.0)
+            seen.add(min(int(share), 6))
+    assert {3, 4} <= seen
 
 
 def test_the_paper_counts_its_operations_leg_by_leg():
