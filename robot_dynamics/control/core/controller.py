@@ -418,8 +418,10 @@ class CoreController(Generic[R]):
     def observe(self, position: Array) -> None:
         """Keep the last known place fresh while not in control; an impossible position changes nothing."""
         with contextlib.suppress(RobotDynamicsError):
-            self._measured[0] = measured("position", position, self._joints)
-            self._library.rd_core_observe(self._core, self._inputs[0])
+            place = measured("position", position, self._joints)
+            if np.isfinite(place).all():
+                self._measured[0] = place
+                self._library.rd_core_observe(self._core, self._inputs[0])
 
     def lost_states(self, age: float = 0.0) -> None:
         """Joint states have stopped, the last is ``age`` old [s]: from now on ``safe_command`` goes out."""
