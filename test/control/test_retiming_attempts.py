@@ -8,7 +8,7 @@ import pytest
 from robot_dynamics.control.retiming import retime as retiming
 from robot_dynamics.control.retiming.limits import PathLimits
 from robot_dynamics.control.retiming.model import DrivenModel
-from robot_dynamics.control.retiming.retime import Retimed, retime, through
+from robot_dynamics.control.retiming.retime import retime, through
 from robot_dynamics.control.shape import waypoint_spline
 from robot_dynamics.control.spline import QuinticSpline, minimum_jerk_spline
 from robot_dynamics.errors import ParameterError, TrajectoryError, WrongTypeError
@@ -39,10 +39,11 @@ LINE = [[0.0, 0.0], [2.0, -1.0]]
 
 
 def trajectory(rates=((0.0, 0.0), (0.0, 0.0)), begin=3.0):
-    """One piece of 2 s with these velocities at its ends."""
-    rest = np.zeros((2, 2))
-    times = np.array([begin, begin + 2.0])
-    return minimum_jerk_spline(times, np.array([[0.1, 0.2], [0.7, -0.4]]), np.array(rates, dtype=float), rest)
+    """Three pieces of 2 s with these velocities at its ends, and others between them."""
+    times = begin + np.array([0.0, 0.5, 1.2, 2.0])
+    positions = np.array([[0.1, 0.2], [0.3, 0.0], [0.5, -0.2], [0.7, -0.4]])
+    velocities = np.array([rates[0], [0.5, -0.4], [0.6, -0.3], rates[1]], dtype=float)
+    return minimum_jerk_spline(times, positions, velocities, np.zeros((4, 2)))
 
 
 class Attempts:
@@ -361,6 +362,7 @@ def test_reasons_name_the_joint_the_place_and_the_effort(code, given, message):
     ("segments", "least", "capacity"),
     [
         (2, 6, 12 * (500 + 14) + 64),
+        (2000, 6, 12 * (500 + 14_000) + 64),
         (2001, 5, 12 * (500 + 6 * 2001) + 64),
         (15_000, 1, 12 * (500 + 30_000) + 64),
     ],
@@ -374,95 +376,54 @@ def test_arrays_have_room_for_the_intervals_of_all_segments(segments, least, cap
     np.testing.assert_array_equal(problem.load_friction, [0.0, 0.0])
 
 
+def test_the_computation_has_an_array_of_its_own_for_each_row_and_its_bounds():
+    """The pointers of the problem, by their distances; the counts by their names in the header."""
+    seen, path = {}, trajectory()
+    problem = retiming._Problem(AXES, path, PathLimits(effort_rate=[4.0, np.inf]).arrays(Axes()), 123)
+    problem.variant = 2
+    problem.load_friction[:] = (0.25, 0.5)
+    counts = ("joints", "segments", "variant", "start", "end", "cap", "intervals", "least", "rounds")
+    library = SimpleNamespace(**vars(CODES))
+
+    def computed(given):
+        rows, columns = problem.rows[0].size, problem.capacity
+        for name in (*counts, "capacity", "refinements", "solutions"):
+            seen[name] = getattr(given, name)
+        assert [getattr(given, name) - given.q for name in ("qp", "qpp", "a", "b", "c")] == [
+            rows * k for k in range(1, 6)
+        ]
+        assert [getattr(given, name) - given.s for name in ("x", "share", "u", "h")] == [
+            columns * k for k in range(1, 5)
+        ]
+        assert given.joint - given.kind == columns
+        for name, values in (
+            ("q", problem.rows), ("s", problem.columns), ("kind", problem.codes), ("knots", path.times),
+            ("coefficients", path.coefficients), ("rate", np.array([4.0, np.inf])),
+            ("velocity", np.full(2, np.inf)), ("load_friction", np.array([0.25, 0.5])),
+        ):  # fmt: skip
+            found = bytes(retiming.ffi().buffer(getattr(given, name), values.nbytes))
+            assert found == values.tobytes(), name
+        return CODES.RD_NO_MEMORY
+
+    library.rd_retime = computed
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(retiming, "load_retiming", lambda: library)
+        with pytest.raises(TrajectoryError, match="too many points for this computer"):
+            problem.solve([0.25, 0.5], 9.0)
+    assert [seen[name] for name in counts] == [2, 3, 2, 0.25, 0.5, 9.0, 123, 6, 100]
+    assert (seen["capacity"], seen["refinements"], seen["solutions"]) == (problem.capacity, 10, 18)
+
+
+def test_one_share_of_the_load_is_for_all_and_a_constant_speed_is_no_rest(monkeypatch):
+    assert retiming._load_friction(0.2, 3).tolist() == [0.2]
+    assert retiming._load_friction([0.1, 0.2, 0.3], 3).tolist() == [0.1, 0.2, 0.3]
+    attempts = Attempts(monkeypatch)
+    steady = np.zeros((1, 6, 2))
+    steady[0, 1] = (0.5, 0.25)
+    retime(AXES, QuinticSpline(np.array([0.0, 1.0]), steady), LIMITS)
+    assert attempts.ends == [[1.0, 1.0]]
+
+
 def test_arrays_have_two_million_points_at_most():
     path = QuinticSpline(np.arange(41.0), np.zeros((40, 6, 2)))
     assert retiming._Problem(AXES, path, LIMITS.arrays(Axes()), 200_000).capacity == 2_000_160
-
-
-def test_a_line_is_passed_with_the_greatest_acceleration_of_one_joint():
-    """2 rad with 2 rad/s² and 1 m with 5 m/s²: the first is the slower one."""
-    limits = PathLimits(acceleration=[2.0, 5.0], effort=[np.inf, 14.9])
-    made = retime(AXES, LINE, limits)
-    assert (
-        made.duration == pytest.approx(2.0, rel=1e-3)
-        and made.duration == made.times[-1] == made.spline.times[-1]
-    )
-    assert made.joint_names == ("turn", "lift") and made.times[0] == 0.0 and made.rounds >= 1
-    inner = np.abs(made.s - 0.5) < 0.49
-    assert (made.kind[inner] == retiming.KINDS.index("acceleration")).all() and (made.joint[inner] == 0).all()
-    np.testing.assert_allclose(made.share[inner], 1.0, rtol=2e-3)
-    np.testing.assert_allclose(made.q, made.s[:, None] * [2.0, -1.0], atol=1e-9)
-    np.testing.assert_allclose(made.qp, np.broadcast_to([2.0, -1.0], made.q.shape), atol=1e-9)
-    np.testing.assert_allclose(made.qpp, 0.0, atol=1e-9)
-    middles = 0.5 * (made.s[1:] + made.s[:-1])
-    np.testing.assert_allclose(
-        made.path_acceleration[abs(middles - 0.5) < 0.49],
-        np.where(middles < 0.5, 1.0, -1.0)[abs(middles - 0.5) < 0.49],
-        rtol=5e-3,
-    )
-    times = made.times
-    expected = np.where(times < 1.0, 2.0 * times, 2.0 * (2.0 - times))
-    np.testing.assert_allclose(made.velocities[:, 0], expected, atol=5e-3)
-    np.testing.assert_allclose(made.velocities[:, 1], -0.5 * expected, atol=5e-3)
-    assert made.accelerations.shape == made.q.shape
-    behind = np.abs(times - 1.0) > 0.01
-    np.testing.assert_allclose(
-        made.accelerations[behind, 0], np.where(times < 1.0, 2.0, -2.0)[behind], rtol=5e-3
-    )
-    assert "_spline" not in repr(made) and "share" in repr(made)
-
-
-def test_a_table_has_the_ends_and_the_middles_of_all_intervals():
-    made = retime(AXES, LINE, PathLimits(acceleration=2.0), intervals=20)
-    table, times = made.table(), made.times
-    np.testing.assert_allclose(table.times, [times[0], *(0.5 * (times[1:] + times[:-1])), times[-1]])
-    for found, expected in zip(
-        (table.positions, table.velocities, table.accelerations), made.spline.at(table.times), strict=True
-    ):
-        np.testing.assert_allclose(found, expected)
-
-
-def test_middles_that_fall_together_are_one_waypoint():
-    path = QuinticSpline(np.array([0.0, 1.0, np.nextafter(1.0, 2.0), 2.0]), LINES[[0, 0, 0]])
-    nothing = np.zeros(4)
-    made = Retimed(("a", "b"), nothing, nothing, *[np.zeros((4, 2))] * 3, nothing, nothing, nothing, 1, path)
-    assert (np.diff(made.table().times) > 0.0).all() and made.table().times[[0, -1]].tolist() == [0.0, 2.0]
-
-
-def test_points_of_a_curved_path_keep_its_geometry_and_one_limit_is_reached_behind_each():
-    points = np.array([[0.0, 0.0], [0.5, 0.8], [1.5, 0.5], [2.0, -0.7]])
-    limits = PathLimits(velocity=[1.5, 1.0], acceleration=[2.0, 3.0])
-    made, path = retime(AXES, points, limits, intervals=300), through(points, AXES.chain.joint_names)
-    for found, expected in zip((made.q, made.qp, made.qpp), path.at(made.s), strict=True):
-        np.testing.assert_allclose(found, expected, rtol=1e-7, atol=1e-7 * np.abs(expected).max())
-    moments = np.linspace(0.0, made.duration, 2000)
-    _, velocity, acceleration = made.spline.at(moments)
-    assert (np.abs(velocity) <= [1.5 + 1e-4, 1.0 + 1e-4]).all()
-    assert (np.abs(acceleration) <= [2.0 + 1e-2, 3.0 + 1e-2]).all()
-    shares = np.abs(made.velocities) / [1.5, 1.0]
-    chosen = np.flatnonzero(made.kind == retiming.KINDS.index("velocity"))
-    assert len(chosen) > 20
-    np.testing.assert_allclose(made.share[chosen], shares[chosen, made.joint[chosen]], atol=2e-2)
-    assert set(made.joint.tolist()) <= {0, 1} and made.share.min() > 0.85
-
-
-def test_accelerations_are_those_behind_each_point_and_at_the_end():
-    c = np.random.default_rng(4).normal(size=(3, 6, 2))
-    path, nothing = QuinticSpline(np.array([0.0, 1.0, 1.5, 3.5]), c), np.arange(4.0)
-    qp = np.array([[1.0, 2.0], [3.0, -4.0], [5.0, 6.0], [-7.0, 8.0]])
-    made = Retimed(("a", "b"), nothing, nothing**2, qp, qp, qp, nothing, nothing, nothing, 1, path)
-    expected = [2.0 * c[0, 2], 8.0 * c[1, 2], 0.5 * c[2, 2], (np.arange(6) * np.arange(-1, 5)) @ c[2] / 4.0]
-    np.testing.assert_allclose(made.accelerations, expected)
-    np.testing.assert_allclose(made.velocities, [[0, 0], [3, -4], [10, 12], [-21, 24]])
-    np.testing.assert_allclose(made.path_acceleration, [0.5, 1.5, 2.5])
-    assert made.duration == 3.5 and made.spline is path and made.times is path.times
-
-
-def test_speeds_at_the_ends_are_kept():
-    made = retime(AXES, LINE, PathLimits(acceleration=2.0), start_speed=0.5, end_speed=0.25)
-    np.testing.assert_allclose(made.x[[0, -1]], [0.25, 0.0625], rtol=1e-6)
-    np.testing.assert_allclose(made.velocities[[0, -1]], [[1.0, -0.5], [0.5, -0.25]], rtol=1e-6)
-    with pytest.raises(TrajectoryError, match=r"the path starts with the speed 5 along it; at most 1"):
-        retime(AXES, LINE, PathLimits(acceleration=2.0), start_speed=5.0)
-    with pytest.raises(TrajectoryError, match=r"the path ends with the speed 5 along it; the limits allow 2"):
-        retime(AXES, LINE, LIMITS, end_speed=5.0)
