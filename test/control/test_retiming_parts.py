@@ -37,6 +37,7 @@ def test_limits_of_a_description_are_velocities_and_efforts():
     with pytest.raises(WrongTypeError, match="chain"):
         PathLimits.of("a chain")
     assert PathLimits() == PathLimits(None, None, None, None)
+    np.testing.assert_array_equal(limits.of(CRANE).effort, [40.0, 15.0])
 
 
 def test_limits_are_one_for_all_or_one_for_each_and_else_infinite():
@@ -76,6 +77,7 @@ def drives(**given):
 def test_efforts_are_those_of_the_links_the_rotors_and_the_friction():
     arm = ActuatedArm(Sum(), CRANE, drives())
     driven = DrivenModel.of(arm, CRANE)
+    assert driven.of(arm, CRANE).chain is CRANE
     assert driven.chain is CRANE and driven.links is arm.links
     np.testing.assert_array_equal(driven.rotor_inertia, [0.1, 0.2])
     assert driven.friction.shape == (2, 5) and driven.friction.flags.c_contiguous
@@ -283,7 +285,8 @@ def test_only_a_path_that_is_too_fast_is_retimed_where_it_may_only_become_slower
 
 
 @pytest.mark.parametrize(
-    ("identity", "wide"), [("sse avx2 x fma", True), ("avx2", False), ("fma sse", False), ("avx2fma", False)]
+    ("identity", "wide"),
+    [("sse avx2 x fma", True), ("fma avx2", True), ("avx2", False), ("fma sse", False), ("avx2fma", False)],
 )
 def test_wide_code_needs_two_features_of_the_processor(monkeypatch, identity, wide):
     monkeypatch.setattr(sources, "cpu_identity", lambda: identity)
