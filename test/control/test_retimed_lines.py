@@ -81,10 +81,12 @@ def test_a_table_has_the_ends_and_the_middles_of_all_intervals():
 
 
 def test_middles_that_fall_together_are_one_waypoint():
-    path = QuinticSpline(np.array([0.0, 1.0, np.nextafter(1.0, 2.0), 2.0]), LINES[[0, 0, 0]])
+    path = QuinticSpline(np.array([0.0, 5e-324, 1.0, 2.0]), LINES[[0, 0, 0]])
     nothing = np.zeros(4)
     made = Retimed(("a", "b"), nothing, nothing, *[np.zeros((4, 2))] * 3, nothing, nothing, nothing, 1, path)
-    assert (np.diff(made.table().times) > 0.0).all() and made.table().times[[0, -1]].tolist() == [0.0, 2.0]
+    with np.errstate(all="ignore"):
+        times = made.table().times
+    assert (np.diff(times) > 0.0).all() and times[[0, -1]].tolist() == [0.0, 2.0]
 
 
 def test_points_of_a_curved_path_keep_its_geometry_and_one_limit_is_reached_behind_each():

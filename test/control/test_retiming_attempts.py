@@ -256,6 +256,7 @@ LINES[:, 1] = 1.0
         (moved([0, 1, 2], np.eye(6, 2) * np.eye(6, 1)), "the path stands still: there is nothing to retime"),
         ([[1.0, 2.0]], "the path has 1 point; it needs at least two"),
         ([[1.0], [2.0]], "path has shape (2, 1); expected (K, 2): K points of n joints"),
+        ([[1, 2, 3]] * 2, "path has shape (2, 3); expected (K, 2): K points of n joints"),
         ([1.0, 2.0], "path has shape (2,); expected (K, 2): K points of n joints"),
         ([[0, 1], [2, 3], [2, OPEN]], "point 2 of the path: 'lift' is nan, not finite"),
         ([[0, 1], [2, 3], [2, 3], [4, 4]], "points 1 and 2 of the path are the same: leave one out"),
@@ -288,7 +289,7 @@ def test_a_path_through_points_has_the_length_of_the_lines_as_its_parameter():
 
 
 CODES = SimpleNamespace(
-    RD_RETIMED=0, RD_NO_MEMORY=1, RD_NOT_FINITE=2, RD_RATE=3, RD_BEYOND=4, RD_START=5, RD_END=6, RD_BY_RATE=4
+    RD_RETIMED=0, RD_NO_MEMORY=1, RD_NOT_FINITE=2, RD_RATE=9, RD_BEYOND=4, RD_START=5, RD_END=6, RD_BY_RATE=4
 )  # fmt: skip
 WEAK = "no motion was found that keeps the limits of the effort's rate: "
 
@@ -315,6 +316,11 @@ WEAK = "no motion was found that keeps the limits of the effort's rate: "
             {"failed_limit": 0.0},
             "the path starts with the speed -7.5 along it; at most 0 can be kept within the limits",
         ),
+        (
+            5,
+            {"failed_limit": -0.5},
+            "the path starts with the speed -7.5 along it; at least 0.5 can be kept within the limits",
+        ),
         (6, {}, "the path ends with the speed -7.5 along it; the limits allow 2.5"),
         (7, {}, "lift cannot hold its weight and overcome its friction at s = 0.25: 7.5 N of 2.5"),
         (
@@ -328,9 +334,9 @@ WEAK = "no motion was found that keeps the limits of the effort's rate: "
             "no motion passes s = 0.25 of the path within the limits, although each joint could hold its"
             " weight there: the path is too curved, or an acceleration limit too small",
         ),
-        (3, {"failed_joint": -1}, WEAK + "the limits are too small"),
-        (3, {"failed_kind": 0}, WEAK + "lift cannot pass s = 0.25 slowly: -7.5 N of 2.5"),
-        (3, {}, WEAK + "the effort of lift changes by -7.5 N/s at s = 0.25, 2.5 are allowed"),
+        (9, {"failed_joint": -1}, WEAK + "the limits are too small"),
+        (9, {"failed_kind": 0}, WEAK + "lift cannot pass s = 0.25 slowly: -7.5 N of 2.5"),
+        (9, {}, WEAK + "the effort of lift changes by -7.5 N/s at s = 0.25, 2.5 are allowed"),
         (
             4,
             {"rate": 1, "failed_joint": 0},
