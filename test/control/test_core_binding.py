@@ -57,6 +57,16 @@ def test_what_a_robot_has_to_add_is_asked_for_and_the_rest_has_defaults():
     assert CoreController.telemetry == 0 and binding.LONGEST_LINE == 600
 
 
+def test_a_core_is_freed_with_its_controller_and_none_where_it_was_never_made():
+    bare, freed = object.__new__(CoreController), []
+    bare.__del__()
+    bare.handle, bare._core = 7, "core"
+    bare._library = SimpleNamespace(rd_core_free=freed.append)
+    bare.__del__()
+    assert freed == ["core"]
+    bare.handle = 0
+
+
 def test_without_memory_for_a_core_there_is_no_controller(monkeypatch):
     usual = binding.load_core()
 
@@ -166,6 +176,7 @@ def test_a_trajectory_begins_within_the_longest_delay():
     start = control.plan_start(3.0, 0.0)
     assert (start.start, start.now) == (3.0, 0.02)
     assert control.departure(1.0, 0.25).now == control.plan_start(1.0, 0.25).now == 0.27
+    assert CoreController.plan_start(control, None).now == control.departure(None).now == 0.02
     assert control.plan_start(None).start == 0.02 and control.plan_start(3.0 + 0.02).start == 3.02
     with pytest.raises(TrajectoryError) as found:
         control.plan_start(4.02)
@@ -310,6 +321,7 @@ def test_models_and_settings_are_counted_and_kept_as_long_as_they_are_used():
         getattr(control._settings[control._number].value, name) for name in ("number", "model", "law")
     )
     first = numbers()
+    assert first == (1, 1, 1)
     control.offer_settings(False, True)
     assert numbers() == (first[0] + 1, first[1], first[2] + 1)
     control.offer_settings(True, False)

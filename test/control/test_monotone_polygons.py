@@ -67,6 +67,9 @@ def test_small_strays_are_bounds_of_whole_segments_and_larger_ones_of_eighths():
     below, above = strays(QuinticSpline(times, c))
     assert above[0, 0] == pytest.approx(bernstein(c[0]).max()) and not below.any()
     assert above[0, 0] > 0.00026 and 0.25 <= above[1, 0] < 0.255
+    other_below, other_above = strays(QuinticSpline(times, 3.0 * (np.arange(6) == 0)[:, None] - c))
+    np.testing.assert_allclose(other_below, above, atol=1e-12)
+    assert other_above.max() < 1e-12
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -107,6 +110,13 @@ def test_velocities_of_polygons_are_the_largest_that_both_sides_permit():
     np.testing.assert_allclose(wide[1][:2, 0], [40.0, min(3.0, 25.0, (6.0 + 12.5) / 5.0)])
 
 
+def test_a_knot_beside_a_joint_that_stands_has_no_velocity():
+    h, budget = np.ones((3, 1)), np.full((3, 1), 2.0)
+    for distance in ([0.0, 1.0, -1.0], [1.0, 0.0, -1.0], [0.0, -1.0, 0.0]):
+        slowest, fastest = shape._velocities(h, np.array(distance)[:, None], budget, budget)
+        assert not slowest[1:3].any() and not fastest[1:3].any()
+
+
 def test_accelerations_of_polygons_are_those_that_both_sides_permit():
     """At the beginning -4 v / h to 4 (B - 2 v h) / h²; at the end the same backwards in time."""
     h, distance = np.array([[0.5], [2.0]]), np.array([[1.0, -1.0, 0.0], [3.0, -3.0, 2.0]])
@@ -140,23 +150,35 @@ def test_what_a_given_velocity_uses_is_missing_at_the_other_end(sign):
         velocity = path.sample(time)[1]
         if time == 1.0:
             assert velocity[0] == pytest.approx(1.6 * sign)
-    shaped = shape._Shaped(times, positions, given, opened(4), 1.0)
-    v, a = (
-        np.array([[0.0], [1.6 * sign], [0.05 * sign], [0.0]]),
-        np.array([[0.0], [0.4], [-0.3], [0.0]]) * sign,
-    )
-    begin, end = shaped._budgets(np.arange(1), v, a)
-    half = 2.5 * np.abs(np.diff(positions, axis=0))[:, 0]
-    uses = [  # at the begins and at the ends of the segments
-        [0.0, 2 * 1.6 * 3 + 0.4 * 9 / 4, 2 * 0.05 - 0.3 / 4],
-        [2 * 1.6 - 0.4 / 4, 2 * 0.05 * 3 + 0.3 * 9 / 4, 0.0],
-    ]
-    given_at = np.array([True, True, False, True])
-    for k in range(3):
-        expected = np.clip(2 * half[k] - uses[1][k], 0.0, half[k]) if given_at[k + 1] else half[k]
-        assert begin[k, 0] == pytest.approx(expected)
-        expected = np.clip(2 * half[k] - uses[0][k], 0.0, half[k]) if given_at[k] else half[k]
-        assert end[k, 0] == pytest.approx(expected)
+
+
+def budgets(h, distance, v, a, given):
+    """What both ends of each segment may use: half each, less what a given velocity at the other end uses."""
+    half, sign, left, right = 2.5 * np.abs(distance), np.sign(distance), [], []
+    for k in range(len(h)):
+        begin = sign[k] * (2.0 * v[k] * h[k] + 0.25 * a[k] * h[k] ** 2)
+        end = sign[k] * (2.0 * v[k + 1] * h[k] - 0.25 * a[k + 1] * h[k] ** 2)
+        left.append(min(max(2.0 * half[k] - end, 0.0), half[k]) if given[k + 1] else half[k])
+        right.append(min(max(2.0 * half[k] - begin, 0.0), half[k]) if given[k] else half[k])
+    return np.array(left)[:, None], np.array(right)[:, None]
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+@pytest.mark.parametrize("fast", [1.0, 1.7])
+def test_budgets_are_halves_less_what_a_given_velocity_uses(sign, fast):
+    h, distance = np.array([1.0, 1.3, 0.8, 1.1]), sign * np.array([1.0, 1.2, 0.9, 1.0])
+    times, positions = np.cumsum([0.0, *h]), np.cumsum([0.0, *distance])[:, None]
+    v = sign * fast * np.array([0.0, 1.75, 1.6, 1.4, 0.0])
+    a = sign * np.array([0.3, 0.8, -0.7, 0.5, -0.2])
+    velocities = opened(5)
+    velocities[[1, 2], 0] = v[[1, 2]]
+    shaped = shape._Shaped(times, positions, velocities, opened(5), 1.0)
+    found = shaped._budgets(np.arange(1), v[:, None], a[:, None])
+    expected = budgets(h, distance, v, a, [True, True, True, False, True])
+    np.testing.assert_allclose(found, expected)
+    if fast == 1.0:
+        inside = (expected[0] > 0.0) & (expected[0] < 2.5 * np.abs(distance)[:, None])
+        assert inside[:2].all()
 
 
 @pytest.mark.parametrize("part", [1.0, 0.5])
@@ -262,10 +284,11 @@ def chosen(times, positions, velocities, accelerations, last=8, solved=3):
         beside &= open_.any(axis=0)
         if not beside.any():
             return values, attempt
-        half = 2.5 * np.abs(distance)
-        slowest, fastest = shape._velocities(h, distance, half, half)
+        given = ~np.isnan(velocities[:, 0])
+        sides = budgets(h[:, 0], distance[:, 0], values[0][:, 0], values[1][:, 0], given)
+        slowest, fastest = shape._velocities(h, distance, *sides)
         v = np.where((beside & open_[0])[:, None], np.clip(values[0], slowest, fastest), values[0])
-        low, high = shape._accelerations(h, distance, half, half, v)
+        low, high = shape._accelerations(h, distance, *sides, v)
         low, high = np.minimum(low, high), np.maximum(low, high)
         a = np.where((beside & open_[1])[:, None], np.clip(values[1], low, high), values[1])
         values = v, a
@@ -304,3 +327,20 @@ def test_knots_are_moved_only_beside_segments_that_leave_their_waypoints(
         most = 1e-9 * np.abs(expected).max()
         np.testing.assert_allclose(found.coefficients[:, :, [j]], expected, rtol=1e-9, atol=most)
         assert j or rounds is None or taken == rounds
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_given_velocities_stay_while_accelerations_beside_them_are_moved(seed):
+    random = np.random.default_rng(seed)
+    times = np.cumsum(10.0 ** random.uniform(-0.8, 0.8, 9))
+    positions = np.sort(random.normal(size=(9, 1)), axis=0)
+    velocities, accelerations = opened(9), opened(9)
+    mean = np.diff(positions[:, 0]) / np.diff(times)
+    for k in (2, 3, 6):
+        velocities[k] = 0.8 * min(mean[k - 1], mean[k])
+    accelerations[5] = 0.1
+    (v, a), rounds = chosen(times, positions, velocities, accelerations)
+    assert rounds > 0
+    expected = hermite_coefficients(np.diff(times), positions, v, a)
+    found = through(times, positions, velocities, accelerations).coefficients
+    np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9 * np.abs(expected).max())
