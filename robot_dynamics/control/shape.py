@@ -229,8 +229,7 @@ def _velocities(h: Array, distance: Array, left: Array, right: Array) -> tuple[A
         right: (K - 1, m) budget of the knot where it ends.
     """
     shape = (len(h) + 1, distance.shape[1])
-    sign, most, weight = np.zeros((3, *shape)), np.full(shape, np.inf), np.zeros(shape)
-    total = np.zeros(shape)
+    most, weight, total = np.full(shape, np.inf), np.zeros(shape), np.zeros(shape)
     for side, budget in ((slice(None, -1), left), (slice(1, None), right)):
         most[side] = np.minimum(most[side], budget / h)
         total[side] += budget / (h * h)

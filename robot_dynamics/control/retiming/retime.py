@@ -415,7 +415,7 @@ def _speed(name: str, given: float | None, spline: QuinticSpline, end: int, time
     """Square of the path speed at an end; negative: it is free, as nothing moves there."""
     if given is not None:
         speed = real_number(name, given, ParameterError)
-        if not (np.isfinite(speed) and speed >= 0.0):
+        if speed < 0.0:
             raise ParameterError(f"{name} is {quoted(given)}; it must be a finite number, at least 0")
         return speed * speed
     if not timed:
