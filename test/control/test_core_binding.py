@@ -124,6 +124,17 @@ def test_commands_have_efforts_limits_references_and_phases():
         np.testing.assert_allclose(fades.safe_command(since).effort, share * WEIGHT * np.sin(0.3), atol=1e-9)
 
 
+def test_states_are_lost_now_where_nobody_says_since_when(monkeypatch):
+    control, ages = held(), []
+    monkeypatch.setattr(
+        control, "_library", SimpleNamespace(rd_core_lost_states=lambda core, age: ages.append(age))
+    )
+    control.lost_states()
+    control.lost_states(0.75)
+    assert ages == [0.0, 0.75]
+    monkeypatch.undo()
+
+
 def test_an_observed_place_counts_for_the_safe_output_and_an_impossible_one_does_not():
     control = ArmController(pendulum_chain(), Pendulum())
     control.update(0.0, np.array([0.3]), np.zeros(1))
@@ -344,9 +355,12 @@ def test_a_model_that_the_core_takes_back_is_in_use_again_and_that_is_told_once(
     other = Pendulum()
     control.change_model(other)
     control._snapshot = SimpleNamespace(read=lambda: picture)
+    number, count, law = control._number, control._model, control._law
     assert control.went_back() is False  # an older one was refused
+    assert (control._number, control._model) == (number, count)
     picture.refused = control._model
     assert control.went_back() is True
+    assert (control._number, control._model, control._law) == (number + 1, count + 1, law)
     assert control.model_in_use is before
     control._snapshot = kept
     assert control.went_back() is False

@@ -110,6 +110,13 @@ def test_velocities_of_polygons_are_the_largest_that_both_sides_permit():
     np.testing.assert_allclose(wide[1][:2, 0], [40.0, min(3.0, 25.0, (6.0 + 12.5) / 5.0)])
 
 
+def test_every_inner_knot_is_bounded_by_both_sides():
+    """With durations of 1 s and budgets of 1 and 3 m: 2 v (1 + 1) is at most 1 + 3."""
+    h, left, right = np.ones((3, 1)), np.array([[9.0], [3.0], [1.2]]), np.array([[1.0], [1.2], [9.0]])
+    fastest = shape._velocities(h, np.ones((3, 1)), left, right)[1]
+    np.testing.assert_allclose(fastest[:, 0], [9.0, 1.0, 0.6, 9.0])
+
+
 def test_a_knot_beside_a_joint_that_stands_has_no_velocity():
     h, budget = np.ones((3, 1)), np.full((3, 1), 2.0)
     for distance in ([0.0, 1.0, -1.0], [1.0, 0.0, -1.0], [0.0, -1.0, 0.0]):
