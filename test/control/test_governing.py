@@ -402,3 +402,16 @@ def test_the_plan_of_the_motion_before_is_carried_on_where_the_reference_is_on_i
     core.now.time = 1.02
     made.begin(next_one)
     assert given == [plan if kept else None]
+
+
+@pytest.mark.parametrize(("place", "twist"), [(1e-4, 0.0), (0.0, 1e-4)])
+def test_a_reference_a_tenth_of_a_millimetre_beside_a_plan_is_not_on_it(place, twist):
+    made, core, _ = begun()
+    rest = GovernedReference(1.0, HOME, np.eye(3), np.zeros(6), np.zeros(6))
+    made._plan = GovernedPlan(rest, 5.0, 0.0)
+    assert HOME[0] == 0.0 and core.now.current == 41
+    found = []
+    for share in (1.0, 0.999):
+        beside, rate = HOME + np.eye(3)[0] * share * place, np.eye(6)[0] * share * twist
+        found.append(made._carried(GovernedReference(1.02, beside, np.eye(3), rate, np.zeros(6))))
+    assert found == [None, made._plan]
