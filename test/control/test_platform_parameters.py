@@ -1,9 +1,12 @@
-"""Parameters of a platform's controller: their defaults, least values and lengths."""
+"""Parameters of a platform's controller: defaults, least values, lengths, descriptions, and the park pose."""
 
 import numpy as np
 import pytest
+from motion_base import MOTION_BASE
 
+from robot_dynamics import stewart
 from robot_dynamics.control.core.library import COMMANDS
+from robot_dynamics.control.stewart.declared import check_park_pose
 from robot_dynamics.control.stewart.parameters import LAWS, PlatformPayloadParameters, StewartParameters
 from robot_dynamics.errors import ParameterError
 from robot_dynamics.parameters import describe
@@ -111,3 +114,25 @@ def test_gains_are_one_for_all_or_one_for_each_direction():
     kp, kv = StewartParameters(kp=(9.0,), kv=(1.0, 2.0, 3.0, 4.0, 5.0, 6.0)).gains()
     np.testing.assert_array_equal(kp, np.full(6, 9.0))
     np.testing.assert_array_equal(kv, np.arange(1.0, 7.0))
+
+
+@pytest.mark.parametrize(
+    ("pose", "kept"),
+    [
+        ((0.05, -0.03, 1.2, 0.02, -0.05, 0.1), True),
+        ((0.05, -0.03, 9.0, 0.02, -0.05, 0.1), False),
+        ((0.0, 0.0, 1.159, 0.0, 1.2, 0.0), False),
+    ],
+)
+def test_a_park_pose_is_within_the_limits_of_the_machine(pose, kept):
+    machine = stewart.load(MOTION_BASE).machine
+    if kept:
+        check_park_pose(machine, pose)
+        return
+    with pytest.raises(ParameterError) as error:
+        check_park_pose(machine, pose)
+    assert str(error.value).startswith("park_pose is out of reach: leg_")
+    assert str(error.value).endswith(
+        "; it is x, y, z in m in the base frame, where home is (0.000, 0.000, 1.159), and roll, pitch, yaw"
+        " in rad"
+    )

@@ -371,27 +371,6 @@ def test_gains_are_stable_before_a_load_is_there_up_to_a_bound(delay):
     check((1.0,), (bad,), delay=-1.0)
 
 
-@pytest.mark.parametrize("height", [1.3, 9.0])
-def test_a_park_pose_is_within_the_limits_of_the_machine(height):
-    pose = (0.05, -0.03, height, *HOME_TURN.as_euler("xyz"))
-    if height < 2.0:
-        declared.check_park_pose(CROOKED, pose)
-        return
-    with pytest.raises(ParameterError) as error:
-        declared.check_park_pose(CROOKED, pose)
-    assert str(error.value).startswith("park_pose is out of reach: leg_1: ")
-    assert str(error.value).endswith(
-        "; it is x, y, z in m in the base frame, where home is (0.050, -0.030, 1.300), and roll, pitch, yaw"
-        " in rad"
-    )
-
-
-def test_a_park_pose_turns_by_roll_pitch_and_yaw():
-    tilted = (0.05, -0.03, 1.3, 0.0, 1.2, 0.0)
-    with pytest.raises(ParameterError, match="out of reach"):
-        declared.check_park_pose(CROOKED, tilted)
-
-
 def test_another_machine_is_one_of_other_points_or_wider_limits():
     assert declared.other_machine(CROOKED, CROOKED) == ""
     for name in ("base_point", "platform_point"):
@@ -449,7 +428,7 @@ def thresholds(made, kp, kv, setpoints=False):
     error = error + np.abs(tilt).max(axis=1)
     stretch = 1.5 * (0.2 * np.abs(jacobian @ compliance @ WEIGHT) + np.abs(jacobian @ compliance) @ friction)
     stretch = stretch + np.abs(jacobian @ tilt).max(axis=1)
-    strokes = 0.9 + 0.02 * K
+    strokes = np.array([leg.limits.longest - leg.limits.shortest for leg in made.legs])
     lag = 0.1 if setpoints else min(kv) / max(kp)
     room = np.maximum(np.minimum(0.1 * strokes, lag * speed), np.minimum(0.005, 0.1 * strokes))
     most = room.max()
@@ -477,6 +456,22 @@ def test_following_errors_are_derived_from_weight_friction_inertia_and_gains(gue
         assert (found["oscillation"], found["delay"]) == (0.0, -1.0)
     else:
         assert found["oscillation"] != 0.0
+
+
+@pytest.mark.parametrize("command", ["effort", "position"])
+def test_following_errors_of_short_legs_are_shares_of_their_strokes(command):
+    """Of strokes of some centimetres, at which the least threshold would be too much."""
+    legs = [
+        replace(leg, limits=replace(leg.limits, shortest=1.5, longest=1.51 + 0.01 * k, speed=1e-3))
+        for k, leg in enumerate(CROOKED.legs)
+    ]
+    made, parameters = replace(CROOKED, legs=tuple(legs)), StewartParameters(command=command)
+    kp, kv = parameters.gains()
+    expected, pose = thresholds(made, kp, kv, command == "position")
+    found = platform_rules(made, forces, parameters)
+    np.testing.assert_allclose(found["following"], expected, rtol=1e-9)
+    np.testing.assert_allclose(found["following"], np.minimum(0.005, 0.001 * (1 + K)), rtol=1e-9)
+    np.testing.assert_allclose(found["pose"], pose, rtol=1e-9)
 
 
 def test_following_errors_that_are_declared_count_as_they_are():
