@@ -348,6 +348,16 @@ def test_small_efforts_are_bounded_as_closely_as_great_ones():
     assert 0.0 < abs(found.value[0]) <= found.bound[0] <= 1.002 * abs(found.value[0])
 
 
+def test_a_model_that_is_not_compiled_has_no_friction_beside_its_own():
+    class Bob(Pendulum):
+        damping, inertia = 0.0, MASS * LENGTH**2 + 1e-6
+
+    slow = np.zeros((1, 6, 1))
+    slow[0, :2, 0] = [0.5, 0.01]
+    found = largest_efforts(pendulum_chain(), Bob(), QuinticSpline(np.arange(2.0), slow), np.array([np.inf]))
+    assert found.bound[0] == pytest.approx(MASS * GRAVITY * LENGTH * np.sin(0.51), rel=2e-3)
+
+
 def test_after_the_last_halving_the_bounds_of_what_is_open_count(monkeypatch):
     spline, chain = path(7, 3), two_joint_chain()
     model = ActuatedArm(Crane(), chain, DRIVES)

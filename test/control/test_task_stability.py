@@ -150,6 +150,12 @@ LAWS = {
         "nullspace_projector": "none",
         "nullspace_damping": 0.0,
     },
+    "decoupled and hardly damped": {
+        "operational_space": True,
+        "nullspace_projector": "none",
+        "nullspace_damping": 0.0,
+        "cartesian_damping": (0.5, 0.3, 0.0, 0.4, 0.2, 0.1),
+    },
     "regularized": {"operational_space": True, "operational_space_regularization": 0.7},
     "kinematic and regularized": {"nullspace_projector": "kinematic", "nullspace_regularization": 1.5},
 }
@@ -271,6 +277,10 @@ def test_both_kinds_of_springs_together_are_looked_at_too():
     half = {"nullspace_projector": "none", "nullspace_stiffness": (0.0,)}
     alone = law(cartesian_stiffness=(0.9 * most, 0.0), **half)
     assert alone.unstable_task(arm, arm, arm, 0.002, 0.0005) == ""
+    unlike = law(cartesian_stiffness=(0.7 * most, 0.6 * most), **half)
+    # Together they are one spring of 1.3 times what is stable.
+    allowed = ", ".join(rounded(share / 1.3 * most) for share in (0.7, 0.6))
+    assert unlike.unstable_task(arm, arm, arm, 0.002, 0.0005).endswith(f" at most {allowed} is stable")
     both = law(cartesian_stiffness=(0.9 * most, 0.9 * most), cartesian_damping=(900.0, 300.0), **half)
     dampings = both.unstable_task(arm, arm, arm, 0.002, 0.0005)
     assert dampings.startswith("parameter 'cartesian_damping' is 900, 300")
