@@ -61,6 +61,7 @@ def test_minus_one_switches_each_rule_off_and_its_parameter_is_named():
         assert SupervisionParameters(**{name: 0.5}).switched_off == []
     assert SupervisionParameters(max_following_error=(0.5, -1.0)).switched_off == ["max_following_error"]
     assert SupervisionParameters(max_following_error=(0.5, 0.0)).switched_off == []
+    assert SupervisionParameters(max_following_error=()).switched_off == []
     every = SupervisionParameters(max_following_error=(-1.0,), **dict.fromkeys(rules, -1.0))
     assert every.switched_off == ["max_following_error", *rules]
 
