@@ -149,7 +149,7 @@ def test_poses_of_links_and_tip():
 
 def test_the_joint_of_a_coordinate_is_the_one_it_is_named_after():
     assert [TREE.driving_joint(k).name for k in range(-3, 3)] == ["waist", "one", "two"] * 2
-    for k in (3, -4):
+    for k in (3, -4, 7, -9):
         with pytest.raises(ParameterError) as refused:
             TREE.driving_joint(k)
         assert str(refused.value) == f"coordinate is {k}; the chain has 3"
@@ -179,6 +179,16 @@ REFUSED = {
         SERIAL,
         {"joints": (*SERIAL.joints[:2], moving("c", 3))},
         "joint 'c' moves with coordinate 3; coordinate_names has 3",
+    ),
+    "coordinate far beyond": (
+        SERIAL,
+        {"joints": (*SERIAL.joints[:2], moving("c", 8))},
+        "joint 'c' moves with coordinate 8; coordinate_names has 3",
+    ),
+    "parent behind": (
+        SERIAL,
+        {"parents": (-1, 2, 0)},
+        "the parent of joint 'b' is 2; it must be -1, or the index of a joint before it, below 1",
     ),
     "negative coordinate": (
         SERIAL,
