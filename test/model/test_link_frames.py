@@ -36,6 +36,7 @@ def test_cosines_and_sines_are_exact_at_quarter_turns(k):
     for angle in (0.3, 1e-14, math.pi / 2 - 1e-14):
         assert exact_cos_sin(angle)[1 if angle < 1 else 0] == (math.sin if angle < 1 else math.cos)(angle)
     assert exact_cos_sin(0.3) == (math.cos(0.3), math.sin(0.3))
+    assert math.cos(3e-8) < 1.0 == exact_cos_sin(3e-8)[0] and exact_cos_sin(math.pi + 3e-8)[0] == -1.0
     assert exact_cos_sin(0.9e-15)[1] == 0.0 and exact_cos_sin(1e-15)[1] == 1e-15
 
 
