@@ -25,6 +25,7 @@ class Sample:
     """Parameters of every kind."""
 
     gain: float = parameter(2.5, "Gain", unit="1/s", minimum=0.5, maximum=4.0)
+    other: dict = field(default_factory=dict)
     count: int = parameter(3, "Number of rows", minimum=2)
     top: float = parameter(-1.0, "Upper value", unit="m", maximum=1.5)
     on: bool = parameter(True, "Switch", read_only=True)
@@ -32,7 +33,6 @@ class Sample:
     kind: str = parameter("steel", "Material", choices=lambda: KINDS)
     weights: tuple[float, ...] = parameter((1.0, 2.0), "Weights", unit="kg", minimum=0.25, maximum=8.0)
     names: tuple[str, ...] = parameter((), "Names")
-    other: dict = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         validate(self)
