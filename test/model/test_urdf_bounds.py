@@ -9,7 +9,7 @@ from scipy.spatial.transform import Rotation
 
 from robot_dynamics.errors import ModelError, WrongTypeError
 from robot_dynamics.model.chain import JointLimits, RigidBody
-from robot_dynamics.model.urdf import DescriptionFinding, JointType, parse_urdf
+from robot_dynamics.model.urdf import DescriptionFinding, Joint, JointType, Mimic, RobotTree, parse_urdf
 from robot_dynamics.model.urdf.gate import MAX_BYTES, Source, kinematics_only, read_source
 from robot_dynamics.model.urdf.validation import check_body, check_limits, check_moving_body, without_zeros
 
@@ -302,6 +302,13 @@ def test_only_kinematics_pass_the_gate():
         b"</link>"
         b'<joint name="j" type="fixed" /></robot>'
     )
+
+
+def test_defaults_of_joints_and_mimics():
+    made = Joint("j", JointType.REVOLUTE, "a", "b", np.eye(4), np.eye(3)[0])
+    assert (made.damping, made.friction, made.mimic, made.zero_limits) == (0.0, 0.0, None, ())
+    assert made.limits == JointLimits() and Mimic("j") == Mimic("j", multiplier=1.0, offset=0.0)
+    assert RobotTree("r", {}, {}).findings == ()
 
 
 @pytest.mark.parametrize("kind", list(JointType))
