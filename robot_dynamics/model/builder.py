@@ -28,16 +28,16 @@ class _Coupling:
     ``rest`` names the joint whose position nobody chose, when the constant follows from it.
     """
 
-    driver: str | None
-    multiplier: float
     offset: float
+    driver: str | None = None
+    multiplier: float = 0.0
     rest: str | None = None
 
     def followed(self, multiplier: float, offset: float) -> _Coupling:
         if multiplier == 0.0:
-            return _Coupling(None, 0.0, offset)
+            return _Coupling(offset)
         return _Coupling(
-            self.driver, multiplier * self.multiplier, multiplier * self.offset + offset, self.rest
+            multiplier * self.offset + offset, self.driver, multiplier * self.multiplier, self.rest
         )
 
 
@@ -202,7 +202,7 @@ class _Builder:
                 f"robot {self._tree.name!r} has no moving joint between {self._root!r} and {still[0]!r}"
             )
         first, *others = (Tip(tip, *places[tip]) for tip in self._tips)
-        serial = not others and parents == list(range(-1, len(joints) - 1))
+        serial = not others
         return KinematicChain(
             name=self._tree.name,
             root=self._root,
@@ -308,18 +308,17 @@ class _Builder:
 
     def _own_motion(self, joint: Joint) -> _Coupling:
         if joint.name in self._locked:
-            return _Coupling(None, 0.0, self._locked[joint.name])
+            return _Coupling(self._locked[joint.name])
         if joint.kind is JointType.FIXED:
-            return _Coupling(None, 0.0, 0.0)
+            return _Coupling(0.0)
         if not joint.kind.moves_on_axis:
             raise ModelError(
                 f"joint {joint.name!r} is {joint.kind.value}, which a chain cannot have; lock it with"
                 f" locked_joints={{{joint.name!r}: 0.0}}, or choose a root below it"
             )
         if joint.name in self._on_path:
-            return _Coupling(joint.name, 1.0, 0.0)
-        nearest = min(max(0.0, joint.limits.lower), joint.limits.upper)
-        return _Coupling(None, 0.0, nearest, rest=joint.name)
+            return _Coupling(0.0, joint.name, 1.0)
+        return _Coupling(rest_position(joint), rest=joint.name)
 
     def _check_locked(self) -> None:
         for name, value in self._locked.items():
@@ -412,8 +411,6 @@ class _Builder:
 
 
 def _displacement(joint: Joint, value: float) -> Array:
-    if value == 0.0 or not joint.kind.moves_on_axis:
-        return np.eye(4)
     if joint.kind is JointType.PRISMATIC:
         return pose(position=value * joint.axis)
     return pose(rotation_about(joint.axis, value))

@@ -155,10 +155,11 @@ def place_frames(chain: KinematicChain, tolerance: float = TOLERANCE) -> Placeme
                 axes[main] = inverse_pose(chain.joints[main].origin) @ axes[i] @ between
             step = _step(between, theta_before, -way.t, reach, rounding)
             ways[main] = _Way(0.0, step.alpha, step.a, step.y, step.psi, step.t)
+            phi, s = step.phi, step.s
         else:
-            step = _Step(-theta_before, -way.t, 0.0, 0.0, 0.0, 0.0, 0.0)
-        place = rounding.of_pose(axes[i] @ about_z(step.phi, step.s))
-        along = (way.psi + step.phi, way.t + step.s) if i else (0.0, 0.0)
+            phi, s = -theta_before, -way.t
+        place = rounding.of_pose(axes[i] @ about_z(phi, s))
+        along = (way.psi + phi, way.t + s) if i else (0.0, 0.0)
         links.append(_link(joint, chain.carriers[i], way, along, place, rounding))
         poses.append(place)
         for other in others:

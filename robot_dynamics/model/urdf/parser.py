@@ -100,9 +100,9 @@ def _link(entry: Any, fixed: bool, findings: list[DescriptionFinding]) -> Link:
         raise ModelError(f"{where}: <inertial> has no <inertia>")
     origin = _origin(inertial.origin, f"{where}, <inertial>")
     rows = inertial.inertia.to_matrix()
-    inertia = np.array([[_number(number, 0.0, f"{where}, inertia") for number in row] for row in rows])
+    inertia = np.array([[_number(number, f"{where}, inertia") for number in row] for row in rows])
     body = RigidBody(
-        mass=_number(inertial.mass, 0.0, f"{where}, mass"),
+        mass=_number(inertial.mass, f"{where}, mass"),
         center_of_mass=origin[:3, 3],
         inertia=rotate_inertia(origin[:3, :3], inertia),
     )
@@ -123,8 +123,8 @@ def _joint(entry: Any, findings: list[DescriptionFinding]) -> Joint:
             raise ModelError(f"{where}: <{role}> names no link")
     damping, friction = 0.0, 0.0
     if entry.dynamics is not None:
-        damping = _number(entry.dynamics.damping, 0.0, f"{where}, damping")
-        friction = _number(entry.dynamics.friction, 0.0, f"{where}, friction")
+        damping = _number(entry.dynamics.damping, f"{where}, damping")
+        friction = _number(entry.dynamics.friction, f"{where}, friction")
     for name, value in (("damping", damping), ("friction", friction)):
         if value < 0.0:
             raise ModelError(f"{where}: {name} is {value:g}; it cannot be negative")
@@ -134,8 +134,8 @@ def _joint(entry: Any, findings: list[DescriptionFinding]) -> Joint:
     if entry.mimic is not None and kind.moves_on_axis:
         mimic = Mimic(
             entry.mimic.joint,
-            _number(entry.mimic.multiplier, 1.0, f"{where}, mimic multiplier"),
-            _number(entry.mimic.offset, 0.0, f"{where}, mimic offset"),
+            _number(entry.mimic.multiplier, f"{where}, mimic multiplier", 1.0),
+            _number(entry.mimic.offset, f"{where}, mimic offset"),
         )
     return Joint(
         name=entry.name,
@@ -152,7 +152,7 @@ def _joint(entry: Any, findings: list[DescriptionFinding]) -> Joint:
     )
 
 
-def _number(value: float | None, default: float, where: str) -> float:
+def _number(value: float | None, where: str, default: float = 0.0) -> float:
     if value is None:
         return default
     if not abs(value) <= LARGEST:
@@ -161,16 +161,13 @@ def _number(value: float | None, default: float, where: str) -> float:
 
 
 def _vector(values: Any, where: str) -> Array:
-    if len(values) != 3:
-        raise ModelError(f"{where}: {len(values)} numbers where 3 are needed")
-    return np.array([_number(value, 0.0, where) for value in values])
+    return np.array([_number(value, where) for value in values])
 
 
 def _origin(origin: Any, where: str) -> Array:
     if origin is None:
         return np.eye(4)
-    xyz = _vector(origin.xyz if origin.xyz is not None else (0.0, 0.0, 0.0), f"{where}, origin xyz")
-    rpy = _vector(origin.rpy if origin.rpy is not None else (0.0, 0.0, 0.0), f"{where}, origin rpy")
+    xyz, rpy = _vector(origin.xyz, f"{where}, origin xyz"), _vector(origin.rpy, f"{where}, origin rpy")
     return pose(rotation_from_rpy(rpy), xyz)
 
 
