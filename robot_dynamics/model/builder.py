@@ -365,8 +365,8 @@ class _Builder:
         found.extend(self._zero_limits(joints))
         found.extend(self._led_by_locked())
         lengths = {joint.name: float(np.linalg.norm(joint.origin[:3, 3])) for joint in joints}
-        if max(lengths.values(), default=0.0) > VAST:
-            name = max(lengths, key=lengths.__getitem__)
+        name = max(lengths, key=lengths.__getitem__)
+        if lengths[name] > VAST:
             found.append(
                 f"joint {name!r} is {lengths[name]:.3g} m from the joint before: was the description meant in"
                 " millimetres?"

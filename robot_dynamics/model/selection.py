@@ -90,10 +90,10 @@ def _ends(paths: list[tuple[Joint, ...]], moves: Callable[[Joint], bool]) -> lis
 def _common(paths: list[tuple[Joint, ...]]) -> list[Joint]:
     """The joints with which all paths begin."""
     common: list[Joint] = []
-    for joints in zip(*paths, strict=False):
-        if any(joint is not joints[0] for joint in joints):
+    for first, *others in zip(*paths, strict=False):
+        if any(joint is not first for joint in others):
             break
-        common.append(joints[0])
+        common.append(first)
     return common
 
 

@@ -214,12 +214,12 @@ class _DescriptionReader:
 
 def _check_numbers(where: str, value: str, count: int) -> None:
     """Refuse what is not ``count`` decimal numbers, which Python's own conversion might take all the same."""
-    words = _WORD.findall(value)
+    words, alone = _WORD.findall(value), count == 1
     try:
         for word in words:
             decimal(word)
     except ValueError as reason:
-        which = "" if count == 1 else f": {quoted(word)}"
+        which = "" if alone else f": {quoted(word)}"
         raise ModelError(f"{where}{which} is {reason}") from None
     if len(words) != count:
-        raise ModelError(f"{where} is not {count} numbers" if count > 1 else f"{where} is not a number")
+        raise ModelError(f"{where} is not {'a number' if alone else f'{count} numbers'}")
