@@ -108,8 +108,7 @@ def _pairs(chain: KinematicChain, placed: Placement) -> tuple[Array, list[_Pair]
 
     The base takes from the first axis, and the tool from the last, what belongs to neither root nor tip.
     """
-    z, p = placed.base[:3, 2], placed.base[:3, 3]
-    near_root = pose(frame_along(z), p - (p @ z) * z)
+    near_root = pose(frame_along(placed.base[:3, 2]))
     (tool,) = placed.tips
     x = tool[:3, 0] if np.hypot(tool[0, 0], tool[1, 0]) > 1e-6 else tool[:3, 1]
     base, rounding = placed.base, placed.rounding

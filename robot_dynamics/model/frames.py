@@ -173,8 +173,8 @@ def _following(chain: KinematicChain) -> list[list[int]]:
     """The joints that each joint carries, first the one behind which most joints are."""
     count = [1] * len(chain.joints)
     following: list[list[int]] = [[] for _ in chain.joints]
-    for i in range(len(chain.joints) - 1, -1, -1):
-        if (parent := chain.carriers[i]) >= 0:
+    for i, parent in reversed(list(enumerate(chain.carriers))):
+        if parent >= 0:
             count[parent] += count[i]
             following[parent].insert(0, i)
     return [sorted(carried, key=lambda i: -count[i]) for carried in following]
