@@ -219,7 +219,6 @@ def _text(m: Measures, angles: tuple[float, float], force_is_guessed: bool) -> s
     }
     text = {name: f"{value:.6g}" for name, value in numbers.items()}
     guesses = {
-        "mass_is": m.mass is None,
         "com_is": m.com is None,
         "inertia_is": m.inertia is None,
         "lower_is": m.lower_mass is None,

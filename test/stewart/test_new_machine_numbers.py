@@ -204,6 +204,12 @@ def test_the_guessed_platform_is_a_disc_with_a_cylinder_on_it(payload, mass):
     np.testing.assert_array_equal(platform["inertia"], inertia)
 
 
+def test_a_platform_of_a_metre_weighs_four_hundred_kilograms_and_carries_eight_hundred():
+    text, described = text_of(replace(SOME, platform_radius=1.0, payload=None, force=2e4))
+    assert described["platform"]["mass"] == 1200
+    assert "      # guess: plate 400 + payload 800\n" in text
+
+
 @pytest.mark.parametrize(("lower", "upper"), [(None, None), (12.0, 3.0)])
 def test_guessed_legs_are_two_slender_cylinders(lower, upper):
     """Each 0.6 of the leg in its middle long; radii 0.05 and 0.025 of it; 15 and 4 kg at 1 m."""
@@ -319,6 +325,11 @@ def test_the_guessed_joint_angles_are_those_of_all_combinations_of_strokes_round
         greatest = np.maximum(greatest, [np.arccos(cosine).max() for cosine in cosines])
     for angle, bound in zip(greatest, (limits.base_angle, limits.platform_angle), strict=True):
         assert bound == pytest.approx(min(math.ceil(1.02 * angle * 20.0) / 20.0, math.pi), rel=1e-5)
+    for name in ("base_angle", "platform_angle"):
+        _, described = text_of(replace(SOME, **{name: None}))
+        found = described["leg_defaults"]["limits"]
+        assert found[name] == pytest.approx(getattr(limits, name), rel=1e-5)
+        assert {found["base_angle"], found["platform_angle"]} > {1.0}
 
 
 SIZES = ("base_radius", "platform_radius", "stroke", "shortest_leg", "speed")
@@ -374,6 +385,7 @@ def test_joint_angles_are_above_0_and_up_to_half_a_turn(name):
         ({"mass": 5.0}, "mass and payload are both given; mass is plate and payload together"),
         ({"inertia": (1.0,) * 6}, "inertia is given without mass"),
         ({"com": (0.0, 1.0)}, "com is (0.0, 1.0); it must be 3 finite numbers"),
+        ({"com": (0.0, 1.0, 2.0, 3.0)}, "com is (0.0, 1.0, 2.0, 3.0); it must be 3 finite numbers"),
         ({"com": (0.0, 1.0, math.inf)}, "com is (0.0, 1.0, inf); it must be 3 finite numbers"),
         ({"drive": (1.0, 2.0, 3.0)}, "drive is (1.0, 2.0, 3.0); it must be 4 finite numbers"),
         (
