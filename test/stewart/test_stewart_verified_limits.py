@@ -119,7 +119,7 @@ def test_the_worst_moment_is_looked_for_between_the_samples(name, height, peak):
     (found,) = path_violations(platform.machine, pieces, motion, WRENCH)
     assert (found.violation.leg, found.violation.quantity) == (3, "length")
     assert found.violation.value == pytest.approx(worst[3], abs=2e-7)
-    assert found.time == pytest.approx(peak, abs=3e-3)
+    assert found.time == pytest.approx(peak, abs=1e-3)
 
 
 def test_a_limit_that_is_left_in_the_middle_of_a_piece_alone_is_told():
