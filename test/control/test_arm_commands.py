@@ -337,17 +337,18 @@ def test_an_error_of_a_model_in_python_is_the_error_of_the_cycle(error, text):
     assert control.update(0.02, np.array([0.4]), np.zeros(1)).effort.shape == (1,)
 
 
-def test_efforts_of_another_shape_are_refused_by_whose_they_are():
+@pytest.mark.parametrize("shape", [(), (0,), (3,), (1, 1)])
+def test_efforts_of_another_shape_are_refused_by_whose_they_are(shape):
     class Wide(Pendulum):
         def inverse_dynamics(self, q, qd, qdd, heading=None):
-            return np.zeros(3) if q[0] > 0.5 else np.zeros(1)
+            return np.zeros(shape) if q[0] > 0.5 else np.zeros(1)
 
     control = rd.ArmController(pendulum_chain(), Wide(), rd.ArmParameters(**QUIET))
     assert control.python_parts == "the model, which is not compiled"
     control.update(0.0, np.array([0.4]), np.zeros(1))
     with pytest.raises(StateError) as told:
         control.update(0.01, np.array([0.6]), np.zeros(1))
-    assert str(told.value) == "the model gives efforts of shape (3,); expected (1,)"
+    assert str(told.value) == f"the model gives efforts of shape {shape}; expected (1,)"
 
 
 def test_a_controller_says_its_arm_its_law_and_its_phase():

@@ -218,7 +218,11 @@ def test_effort_limits_of_the_parameter_replace_those_of_the_description():
         limits = EffortLimitParameters(max_effort=given)
         assert limits.effort_limits_of(names, described).tolist() == expected
         assert limits.limits_of(chain(effort=described)).tolist() == expected
-    for wrong, text in (((5.0, 6.0), "(5.0, 6.0)"), ((5.0, -1e-9, 6.0), "(5.0, -1e-09, 6.0)")):
+    for wrong, text in (
+        ((5.0, 6.0), "(5.0, 6.0)"),
+        ((5.0, 6.0, 7.0, 8.0), "(5.0, 6.0, 7.0, 8.0)"),
+        ((5.0, -1e-9, 6.0), "(5.0, -1e-09, 6.0)"),
+    ):
         with pytest.raises(ParameterError) as told:
             EffortLimitParameters().effort_limits_of(names, wrong)
         assert str(told.value) == f"described is {text}; it must be 3 limits, none of them negative"
