@@ -192,6 +192,7 @@ class Masses:
         return qdd * [2.0, -0.5, 0.25] + qd * [0.0, 1.0, 0.0]
 
 
+@pytest.mark.filterwarnings("error")
 def test_shares_along_a_path_are_those_of_its_samples():
     """Of a position from the middle of its range; 2 beyond the limits of a joint without one."""
     begin, end = np.array([-0.5, 0.2, -1.0]), np.array([0.1, 0.9, 3.0])

@@ -312,6 +312,7 @@ def test_the_deviation_at_rest_is_that_of_the_regression():
         assert got.unexplained == pytest.approx(share, rel=1e-4, abs=1e-9)
 
 
+@pytest.mark.filterwarnings("error")
 def test_every_joint_that_feels_a_weight_comes_from_both_sides():
     """One that did not move has no friction to tell; the first axis, which is vertical, feels none."""
     rest = Resting()

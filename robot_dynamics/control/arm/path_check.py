@@ -153,7 +153,7 @@ def shares_along(
     lower, upper = np.array([one.lower for one in own]), np.array([one.upper for one in own])
     half = 0.5 * (upper - lower)
     ranged = np.isfinite(half) & (half > 0.0)
-    middle = np.where(ranged, lower + half, 0.0)
+    middle = np.where(ranged, lower, 0.0) + np.where(ranged, half, 0.0)
     place = np.where(ranged, np.abs(q - middle) / np.where(ranged, half, 1.0), 0.0)
     place = np.where(~ranged & ((q < lower) | (q > upper)), 2.0, place)
     names = chain.joint_names

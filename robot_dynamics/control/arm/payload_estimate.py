@@ -193,7 +193,7 @@ def _estimates(
     links: CompiledDynamics, found: Array, covariance: Array, share: float
 ) -> tuple[PayloadEstimate, ...]:
     """The estimate of each tip from mass and first moment (4 t,) and their covariance."""
-    deviations = np.sqrt(np.diag(covariance))
+    deviations = np.sqrt(np.maximum(np.diag(covariance), 0.0))  # rounded, a variance of zero is below it
     result = []
     for k, tip in enumerate(links.chain.tips):
         mass, spread = float(found[4 * k]), deviations[4 * k : 4 * k + 4]
