@@ -367,3 +367,55 @@ def test_joints_whose_points_were_cut_are_named_in_their_order():
     assert planned.lead.efforts.shape == (0, 3)
     still = of_three(effort=(10.0, 100.0, 0.25))
     assert still.plan(["spin", "slide", "bend"], [Waypoint(9.0, [0.1, 0.1, 0.0])], None, 0.0).beyond == ()
+
+
+def test_single_points_that_come_fast_are_trajectories_of_their_own():
+    """The controller behind the feedforward follows no stream of this planner."""
+    made = of_three()
+    for k in range(1, 9):
+        now = 0.05 * k
+        start = made.plan_start(None, now)
+        planned = made.plan_from(list(made.chain.joint_names), [Waypoint(0.1, (0.01 * k, 0.0, 0.0))], start)
+        assert made.accept(planned, now) == ""
+    assert not planned.trajectory.streamed and planned.trajectory.end - planned.trajectory.start == (
+        pytest.approx(0.1)
+    )
+
+
+def test_efforts_go_from_limit_to_limit_at_once():
+    made = swinging(1.2, limit=0.1 * WEIGHT)
+    assert made.effort(0.0).tolist() == pytest.approx([0.1 * WEIGHT])
+    made.observe(np.array([-1.2]))
+    assert made.effort(0.001).tolist() == pytest.approx([-0.1 * WEIGHT])
+
+
+def test_states_that_jump_or_come_late_are_carried_all_the_same():
+    """Checks of plausibility are those of the controller behind it."""
+    made = swinging(0.1)
+    for time, place in ((0.0, 0.1), (0.001, 9.0), (0.002, -9.0), (50.0, 0.5), (50.001, 0.6)):
+        made.observe(np.array([place]), time)
+        np.testing.assert_allclose(made.effort(time), [WEIGHT * np.sin(place)], err_msg=str(time))
+
+
+def test_other_parameters_are_in_force_at_once_or_refused_as_a_whole():
+    made = swinging(limit=40.0)
+    before = made.parameters
+    made.parameters = FeedforwardParameters(max_effort=(0.25 * WEIGHT * np.sin(0.4),))
+    made.observe(np.array([0.4]))
+    assert made.effort_limits.tolist() == made.effort(0.0).tolist() == [0.25 * WEIGHT * np.sin(0.4)]
+    made.parameters = before
+    assert made.effort_limits.tolist() == [40.0] and made.parameters is before
+
+
+def test_points_and_moments_of_a_plan_have_the_efforts_of_its_model():
+    made = swinging()
+    planned = follows(made, 0.9)
+    at = planned.trajectory.sample(0.25)
+    expected = Pendulum().inverse_dynamics(at.position, at.velocity, at.acceleration)
+    np.testing.assert_allclose(made.effort(0.25), expected, rtol=1e-9)
+    points = planned.samples
+    np.testing.assert_allclose(
+        points.efforts,
+        Pendulum().inverse_dynamics(points.positions, points.velocities, points.accelerations),
+    )
+    assert planned.built is None and planned.dynamics is made.dynamics
