@@ -169,6 +169,9 @@ def test_a_refusal_names_values_period_and_what_is_stable():
     assert at_most("joint_stiffness", values, stable, 0.00412) == (
         "parameter 'joint_stiffness' is 120, 0.5, 30: with a state every 4.12 ms at most 45, 0.5, 0 is stable"
     )
+    assert at_most("joint_damping", values, np.array([0.0, 0.0, 0.456]), 0.004) == (
+        "parameter 'joint_damping' is 120, 0.5, 30: with a state every 4 ms at most 0, 0, 0.45 is stable"
+    )
     assert at_most("joint_stiffness", values, np.zeros(3), 0.004) == (
         "parameter 'joint_stiffness' is 120, 0.5, 30: no stiffness is stable without damping; a damping of -1"
         " is critical"
