@@ -263,7 +263,9 @@ def test_brakes_engage_after_a_stop_that_rests_and_let_go_on_request():
     assert rest.state is Rest.STOPPING
 
 
-@pytest.mark.parametrize(("later", "braked"), [(0.0, False), (0.9375, False), (1.0, True), (-0.125, True)])
+@pytest.mark.parametrize(
+    ("later", "braked"), [(0.0, False), (0.9375, False), (1.0, True), (1.5, True), (-0.125, True)]
+)
 def test_brakes_wait_a_second_for_an_arm_that_does_not_rest(later, braked):
     rest = resting()
     rest.advance(3.0, True, False)

@@ -118,3 +118,16 @@ def test_a_frame_at_its_reference_stores_nothing():
     frames = Frames()
     frames.at(HERE, (0.3, 0.4, 0.5), (0.7, -0.2, 0.1))
     assert spring_energy(frames.settings, "cartesian_impedance", HERE, HERE) == pytest.approx(0.0, abs=1e-12)
+
+
+@pytest.mark.parametrize("turn", [0.0, np.pi])
+def test_rotations_with_errors_of_rounding_have_an_angle(turn):
+    """Their traces are beyond 3 or below -1 by 1e-12."""
+    frames = Frames()
+    frames.at(HERE, (0.3, 0.4, 0.5), (0.0, 0.0, 0.0))
+    there = frames.at(THERE, (0.3, 0.4, 0.5), (0.0, 0.0, turn))
+    there[:3, :3] *= 1.0 + 1e-12
+    expected = stored(FRAME_STIFFNESS, FRAME_CLIP, (0.0, 0.0, 0.0, 0.0, 0.0, turn))
+    expected += 0.5 * (3.0 * 0.3**2 + 4.0 * 0.5**2)
+    found = spring_energy(frames.settings, "cartesian_impedance", THERE, HERE)
+    assert found == pytest.approx(expected, rel=1e-9)
