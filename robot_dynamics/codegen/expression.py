@@ -138,7 +138,8 @@ class ExpressionGraph:
                 return self.constant(x * y) ^ sign if x * y else self.zero
             kind, p, r = self.nodes[n]
             if kind == MUL and (z := self.values.get(p)) is not None:
-                return self.multiply(self.constant(x * z) ^ sign, 2 * r)
+                # The product may be too small for a number: zero has no sign.
+                return self.multiply(self.constant(x * z), 2 * r ^ sign)
         return 2 * self._intern((MUL, m, n)) + sign
 
     def divide(self, a: int, b: int) -> int:

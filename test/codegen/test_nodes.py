@@ -177,7 +177,7 @@ def test_constant_factors_are_collected_in_products_alone(graph):
         twice = 2.0 * inner
         kind, first, second = graph.nodes[twice.literal >> 1]
         assert (kind, graph.values[first], second) == (MUL, 2.0, inner.literal >> 1)
-    assert (1e-200 * (1e-200 * x)).is_zero
+    assert (1e-200 * (1e-200 * x)).is_zero and (-1e-200 * (1e-200 * x)).is_zero
 
 
 def test_lanes_of_constants_are_those_constants(graph, pair):
