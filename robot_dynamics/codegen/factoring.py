@@ -87,20 +87,20 @@ class _Network:
             elif kind not in (INPUT, CONSTANT):
                 uses.update((a, b))
         # A result must remain a node of its own.
-        uses.update({literal >> 1: 2 for literal in self.results})
+        uses.update(literal >> 1 for literal in self.results)
         return uses
 
     def _terms(self, literal: int, inner: set[int]) -> Iterable[int]:
         kind, a, b = self.graph.nodes[literal >> 1]
         for term in ((2 * a) ^ (literal & 1), (2 * b) ^ (literal & 1) ^ (kind == SUB)):
-            if term >> 1 in inner and self.graph.nodes[term >> 1][0] in (ADD, SUB):
+            if term >> 1 in inner:
                 yield from self._terms(term, inner)
             else:
                 yield term
 
     def _factors(self, number: int, inner: set[int]) -> Iterable[int]:
         for factor in self.graph.nodes[number][1:]:
-            if factor in inner and self.graph.nodes[factor][0] == MUL:
+            if factor in inner:
                 yield from self._factors(factor, inner)
             else:
                 yield factor
@@ -109,9 +109,9 @@ class _Network:
         """Apply the laws until nothing is gained."""
         gained = True
         while gained:
-            gained = self._take_out_factors() > 0
-            gained |= self._share(self.sums, signed=True) > 0
-            gained |= self._share(self.products, signed=False) > 0
+            gained = self._take_out_factors()
+            gained |= self._share(self.sums, signed=True)
+            gained |= self._share(self.products, signed=False)
 
     def _occurrences(self) -> Counter[int]:
         count: Counter[int] = Counter()
@@ -125,10 +125,11 @@ class _Network:
                 count[a >> 1] += 1
             elif kind == DIV:
                 count.update((a, b))
-        count.update({literal >> 1: 2 for literal in self.results})
+        count.update(literal >> 1 for literal in self.results)
         return count
 
-    def _take_out_factors(self) -> int:
+    def _take_out_factors(self) -> bool:
+        """Take factors out; return whether there were any."""
         count = self._occurrences()
         candidates = []
         for number in sorted(self.sums):
@@ -138,7 +139,7 @@ class _Network:
                     for factor in sorted(set(self.products[term >> 1])):
                         by_factor[factor].append(term)
             candidates += [(-len(t), number, f, t) for f, t in by_factor.items() if len(t) > 1]
-        saved = 0
+        found = False
         for _, number, factor, terms in sorted(candidates):
             if number not in self.sums or not set(terms) <= set(self.sums[number]):
                 continue
@@ -157,16 +158,17 @@ class _Network:
             else:
                 del self.sums[number]
                 self.products[number] = [factor, bracket]
-            saved += len(terms) - 1
-        return saved
+            found = True
+        return found
 
-    def _share(self, table: dict[int, list[int]], *, signed: bool) -> int:
+    def _share(self, table: dict[int, list[int]], *, signed: bool) -> bool:
+        """Compute pairs that several members of a table have once; return whether there were any."""
         where: defaultdict[tuple[int, int], list[int]] = defaultdict(list)
         for number in sorted(table):
             if len(table[number]) <= _LONGEST:
                 for pair in {_pair(x, y, signed) for x, y in combinations(table[number], 2)}:
                     where[pair].append(number)
-        saved = 0
+        found = False
         candidates = sorted((-len(owners), pair) for pair, owners in where.items() if len(owners) > 1)
         for _, pair in candidates:
             owners = [(n, s) for n in where[pair] if (s := _sign(table.get(n, []), pair, signed)) is not None]
@@ -180,8 +182,8 @@ class _Network:
                     for member in pair:
                         table[number].remove(member ^ sign)
                     table[number].append(2 * shared + (sign ^ shared_sign) if signed else shared)
-            saved += len(owners) - 1
-        return saved
+            found = True
+        return found
 
     def _new(self, table: dict[int, list[int]], members: list[int]) -> int:
         number = self.next

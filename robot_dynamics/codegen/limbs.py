@@ -289,7 +289,7 @@ class _Vectors:
         elif not vector.operands:
             vector.forms = self._signs.unknown(len(nodes))
         elif vector.kind in _FUNCTIONS:
-            vector.forms = added(self._forms(vector.operands[0]), relative(self._signs_in(nodes)))
+            vector.forms = self._forms(vector.operands[0])
         else:
             x, y = (self._forms(operand) for operand in vector.operands)
             if vector.kind == ADD:
@@ -304,10 +304,6 @@ class _Vectors:
         if self._planned[nodes].kind == CONSTANT:
             return self._signs.unknown(len(nodes))
         return self._planned[nodes].forms
-
-    def _signs_in(self, nodes: _Nodes) -> Signs:
-        """Of functions: the signs of their arguments."""
-        return tuple(self._old.nodes[number][1] & 1 for number in nodes)
 
     def _signs_of_terms(self, nodes: _Nodes, operands: tuple[_Nodes, ...]) -> tuple[Signs, Signs]:
         """Signs with which the nodes of both operands enter sums and differences."""
@@ -353,9 +349,9 @@ class _Vectors:
                 literal = graph.add(literal, entry)
             return literal, signs
         if vector.kind in _FUNCTIONS:
-            literal, before = self._vectors[vector.operands[0]]
-            total = added(before, self._signs_in(nodes))
-            return graph.function(vector.kind, literal), total if vector.kind == SIN else (0,) * len(nodes)
+            # Arguments of sines and cosines in a graph are not negated.
+            literal, given = self._vectors[vector.operands[0]]
+            return graph.function(vector.kind, literal), given if vector.kind == SIN else (0,) * len(nodes)
         x, y = vector.operands
         if vector.kind in (MUL, DIV):
             first, of_x = self._operand(x, y, signs)

@@ -126,7 +126,7 @@ class _Lowering:
             lane = self._constant(float(b))
             self.literals[number] = 2 * self._emit(Operation.PICK, vector >> 1, lane) + (vector & 1)
         elif kind in (MUL, DIV):
-            y = self._signed(b, 0)
+            y = self.literals[b]
             x = self._signed(a, self.negated.get(number, 0) ^ (y & 1))
             operation = Operation.MUL if kind == MUL else Operation.DIV
             self.literals[number] = 2 * self._emit(operation, x >> 1, y >> 1) + ((x ^ y) & 1)
