@@ -116,6 +116,7 @@ def square_matrices(size, seed=1):
 
 @pytest.mark.parametrize("size", range(LEAST, MOST + 1))
 def test_matrices_with_their_columns_in_lanes(size):
+    assert (LEAST, MOST) == (4, 8)
     columns, program, expected = square_matrices(size)
     head, kernel = read_back(columns_single(program, columns))
     assert head == "double *const *out"

@@ -68,6 +68,8 @@ def test_functions_with_a_suffix_and_results_with_names():
     assert text.results == ("t7", "t9", "t11", "t4", "a_0", "(-1.5)", "0.0")
     assert text.functions == render(EVERY).functions
     assert render(EVERY) == render(EVERY, "", False)
+    both = render(program([(SUB, 0, 1), (MUL, 7, 4)], [7, 8]), named_results=True)
+    assert both.body == (("t0", "a_0 - a_1"), ("t1", "t0 * 0.5")) and both.results == ("t0", "t1")
 
 
 def test_sines_that_depend_on_no_other_come_first_with_what_they_need():
