@@ -1,6 +1,7 @@
 """The binding of the control core: requests of another thread, warnings, trips, and what is kept."""
 
 import math
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -120,6 +121,7 @@ def test_commands_have_efforts_limits_references_and_phases():
     fades = ArmController(pendulum_chain(), Pendulum(), ArmParameters(safe_fade_time=2.0))
     fades.update(0.0, np.array([0.3]), np.zeros(1))
     fades.lost_states()
+    assert fades.safe_command(0.0).phase is Phase.STALE
     for since, share in ((0.0, 1.0), (0.5, 0.75), (2.0, 0.0)):
         np.testing.assert_allclose(fades.safe_command(since).effort, share * WEIGHT * np.sin(0.3), atol=1e-9)
 
@@ -230,6 +232,7 @@ def test_a_protective_stop_is_reset_at_rest_only():
     assert control.reset_fault() == "no protective stop is in force"
     run(control, 1.0)
     assert control.stop_state is StopState.RELEASED and control.trip is None
+    assert control.update(1.0 + 1e-3, control.reference(1.001).position, np.zeros(1)).phase is Phase.TRACKING
     control.stop_in_motion()
     assert control.latched and control.stop_state is StopState.PROTECTED
     control.update(1.01, control.reference(1.01).position, np.array([2.0]))
@@ -339,7 +342,7 @@ def test_models_and_settings_are_counted_and_kept_as_long_as_they_are_used():
     assert numbers() == (first[0] + 2, first[1] + 1, first[2] + 1)
     control.offer_settings(False, False)
     assert numbers() == (first[0] + 3, first[1] + 1, first[2] + 1)
-    for k in range(3, 40):
+    for k in range(3, 14):
         control.offer_settings(k % 2 == 0, False)
         control.update(0.01 * k, np.array([0.3]), np.zeros(1))
     assert len(control._settings) <= 4 and len(control._models) <= 3
@@ -391,6 +394,25 @@ def test_a_library_that_cannot_be_opened_is_thrown_away_and_named(tmp_path, monk
         library.opened(library.ffi(), broken)
     assert str(found.value).startswith(f"the compiled library {broken} cannot be loaded: ")
     assert thrown == [broken]
+
+
+def test_functions_of_a_library_are_looked_up_when_it_is_opened_and_it_is_opened_once():
+    class Library:
+        looked = []
+
+        def __dir__(self):
+            return ["rd_one", "rd_missing", "rd_two"]
+
+        def __getattr__(self, name):
+            self.looked.append(name)
+            if name == "rd_missing":
+                raise AttributeError(name)
+            return name
+
+    made = Library()
+    opened = library.opened(SimpleNamespace(dlopen=lambda path: made), Path("/some/core.so"))
+    assert opened is made and made.looked == ["rd_missing", "rd_one", "rd_two"]
+    assert library.load_core() is library.load_core() and library.ffi() is library.ffi()
 
 
 def test_libraries_are_the_package_s_own_or_compiled_once(monkeypatch, tmp_path):

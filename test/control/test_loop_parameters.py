@@ -1,7 +1,9 @@
 """Parameters and bounds of every control loop, and values between a controller and its users."""
 
+import dataclasses
 import io
 import math
+import runpy
 import sys
 from types import SimpleNamespace
 
@@ -11,7 +13,7 @@ import pytest
 from robot_dynamics.control.core import build
 from robot_dynamics.control.core.library import array_at, ffi
 from robot_dynamics.control.core.settings import Settings, loop_settings, supervised
-from robot_dynamics.control.core.snapshot import PHASES, VERDICTS
+from robot_dynamics.control.core.snapshot import PHASES, VERDICTS, Snapshot
 from robot_dynamics.control.parameters import LoopParameters, SafeOutput, estimate_gains
 from robot_dynamics.control.plausibility import PlausibilityBounds, PlausibilityParameters, StopLimits
 from robot_dynamics.control.protocol import LATCHED, Command, Phase, Planned, PlanStart, late, plan_start_of
@@ -125,6 +127,7 @@ def test_phases_in_which_feedback_is_in_force():
 
 
 def test_a_command_names_the_joints_whose_efforts_were_cut():
+    assert dataclasses.is_dataclass(Command)
     command = Command(np.array([1.0, 2.0, -3.0]), np.array([1.0, 2.5, -4.0]), "there", Phase.TRACKING)
     assert command.saturated.tolist() == [False, True, True]
     assert (command.reference, command.phase) == ("there", Phase.TRACKING)
@@ -148,6 +151,8 @@ def test_a_plan_begins_where_the_reference_will_be(start, allowance, expected):
     found = plan_start_of(controller(), start, allowance)
     assert found == PlanStart(expected[0], expected[1], ("at", expected[2]), 6, queue=())
     assert found.queue == ()
+    with pytest.raises(TypeError):
+        PlanStart(1.0, 2.0, "there", 4, ())  # a queue is named
 
 
 def test_no_plan_begins_while_the_controller_does_not_control():
@@ -189,3 +194,34 @@ def test_an_installation_without_a_compiler_says_so_in_a_line(monkeypatch, tmp_p
     monkeypatch.setattr(sys, "stderr", io.StringIO())
     assert build.main(str(tmp_path)) == 0
     assert sys.stderr.getvalue() == "robot_dynamics: the control core is not built: there is no compiler\n"
+
+
+def test_an_installation_runs_it_with_the_folder_as_its_argument(monkeypatch, tmp_path):
+    folders = []
+    monkeypatch.setattr(build.prebuilt, "build", lambda source, flags, folder: folders.append(folder))
+    monkeypatch.setattr(sys, "argv", ["build", str(tmp_path)])
+    runpy.run_path(build.__file__, run_name="imported")
+    assert not folders
+    with pytest.raises(SystemExit) as ended:
+        runpy.run_path(build.__file__, run_name="__main__")
+    assert ended.value.code == 0 and set(folders) == {tmp_path}
+
+
+def test_the_picture_of_a_core_has_its_head_and_its_arrays_in_their_order():
+    head, joints, telemetry = ffi().sizeof("rd_snapshot"), 2, 3
+    places = head // 8 + 6 * joints + telemetry
+
+    def taken(core, picture):
+        assert core == "core"
+        numbers = array_at(ffi().cast("double *", picture), places)
+        numbers[head // 8 :] = np.arange(6.0 * joints + telemetry)
+        picture.epoch += 1
+
+    library = SimpleNamespace(rd_core_snapshot_size=lambda core: 8 * places, rd_core_snapshot=taken)
+    snapshot = Snapshot(library, "core", joints)
+    first, second = snapshot.read(), snapshot.read()
+    assert (first.epoch, second.epoch) == (1, 2)  # a head stays as it was
+    assert snapshot.hold.tolist() == [0.0, 1.0] and snapshot.position.tolist() == [2.0, 3.0]
+    assert snapshot.velocity.tolist() == [4.0, 5.0]
+    assert snapshot.motion.tolist() == [[6.0, 7.0], [8.0, 9.0], [10.0, 11.0]]
+    assert snapshot.telemetry.tolist() == [12.0, 13.0, 14.0]

@@ -191,7 +191,7 @@ def exceeding(excess, sign, brake, positions, duration):
         limit = max(positions[0], positions[1], positions[0] + 0.5 * v * v / brake)
         return (highest[0] if sign > 0.0 else -lowest[0]) - limit - excess
 
-    return path(brentq(beyond, 1e-4, 3.0))
+    return path(brentq(beyond, 1e-4, 3.0, xtol=1e-5, rtol=1e-5))
 
 
 @pytest.mark.parametrize("sign", [1.0, -1.0])
