@@ -397,21 +397,21 @@ def test_a_library_that_cannot_be_opened_is_thrown_away_and_named(tmp_path, monk
 
 
 def test_functions_of_a_library_are_looked_up_when_it_is_opened_and_it_is_opened_once():
-    class Library:
-        looked = []
+    looked = []
 
+    class Library:
         def __dir__(self):
             return ["rd_one", "rd_missing", "rd_two"]
 
         def __getattr__(self, name):
-            self.looked.append(name)
+            looked.append(name)
             if name == "rd_missing":
                 raise AttributeError(name)
             return name
 
     made = Library()
     opened = library.opened(SimpleNamespace(dlopen=lambda path: made), Path("/some/core.so"))
-    assert opened is made and made.looked == ["rd_missing", "rd_one", "rd_two"]
+    assert opened is made and looked == ["rd_missing", "rd_one", "rd_two"]
     assert library.load_core() is library.load_core() and library.ffi() is library.ffi()
 
 
