@@ -129,7 +129,8 @@ def test_a_rotation_vector_turns_by_its_length_about_itself(angle):
 def test_the_vector_of_a_small_rotation_has_all_its_digits(size):
     """Cosines that differ from 1 by nothing do not spoil it."""
     x, y, z = vector = size * np.array([2.0, -3.0, 6.0])
-    found = rotation_vector(np.array([[1.0, -z, y], [z, 1.0, -x], [-y, x, 1.0]]))
+    skew = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
+    found = rotation_vector(np.eye(3) + skew + 0.5 * skew @ skew)
     np.testing.assert_allclose(found, vector, rtol=1e-11)
 
 

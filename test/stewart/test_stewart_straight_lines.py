@@ -288,6 +288,11 @@ NEEDED = f"{1.875 * LENGTH / 0.3:g} s"
             "the orientations have shapes (1, 3) and (1, 3); give two quaternions (4,) or two triples of"
             " roll, pitch and yaw (3,)",
         ),
+        (
+            {"start_orientation": 0.3, "end_orientation": 0.3},
+            "the orientations have shapes () and (); give two quaternions (4,) or two triples of roll, pitch"
+            " and yaw (3,)",
+        ),
         ({"profile": "cubic"}, "profile is 'cubic'; it must be 'quintic' or 'parabolic'"),
     ],
 )
