@@ -198,6 +198,18 @@ def test_efforts_of_the_whole_trajectory_count():
     assert remark(sent, effort=(17.01 / 1.5, 99.0)) == ""
 
 
+def test_efforts_are_compared_at_two_hundred_moments():
+    sizes = []
+
+    class Counting(Plain):
+        def inverse_dynamics(self, q, v, a, heading=None):
+            sizes.append(len(q))
+            return super().inverse_dynamics(q, v, a)
+
+    known = IdentifiedRangeParameters(tested_effort=(99.0, 99.0))
+    assert beyond_tested(two_joint_chain(), Counting(), trajectory(), known) == "" and sizes == [200]
+
+
 # Stops within effort limits
 
 
