@@ -8,6 +8,7 @@ from scipy.spatial.transform import Rotation
 
 from robot_dynamics import stewart
 from robot_dynamics.control.spline import QuinticSpline
+from robot_dynamics.control.stewart import trajectory as module
 from robot_dynamics.control.stewart.trajectory import (
     PoseTrajectory,
     PoseWaypoint,
@@ -96,7 +97,12 @@ PEAK = np.abs(SMOOTH.deriv(2)(S)).max()
 
 def test_an_acceleration_may_exceed_its_limit_by_a_hundredth():
     assert pytest.approx(5.7735, rel=1e-3) == PEAK
-    for height, name, part, unit in ((0.2, "z", 0, "m/s²"), (-0.3, "yaw", 1, "rad/s²")):
+    for height, name, part, unit in (
+        (0.2, "z", 0, "m/s²"),
+        (-0.3, "yaw", 1, "rad/s²"),
+        (0.3, "roll", 1, "rad/s²"),
+        (0.25, "pitch", 1, "rad/s²"),
+    ):
         path = trajectory({name: height * SMOOTH})
         most = abs(height) * PEAK / 0.25
         for share, kept in ((1.0 + 1e-9, True), (1.0 - 1e-9, False)):
@@ -169,6 +175,12 @@ def test_an_acceleration_at_the_start_is_allowed_as_far_as_it_goes():
     assert path.sample(3.0).linear_acceleration[0] == pytest.approx(4.0)
 
 
+@pytest.mark.parametrize(("name", "limits"), [("x", (3.9, np.inf)), ("roll", (np.inf, 3.9))])
+def test_a_constant_acceleration_behind_a_start_at_rest_counts(name, limits):
+    path = trajectory({}, {name: 0.5 * Polynomial([0.0, 0.0, 1.0])})
+    assert "acceleration 4.0000 " in acceleration_excess(path, tuple(np.array(limits) / 1.01))
+
+
 # Waypoints
 
 
@@ -229,6 +241,19 @@ def test_a_moving_start_brakes_with_half_of_the_acceleration_limits(limits, most
         usual = way / 0.5 if deceleration is None else min(way / 0.5, deceleration)
         begin = HOME[0] if column == 0 else 0.0
         assert highest[column] - begin == pytest.approx(way**2 / (2.0 * usual), rel=0.02)
+
+
+def test_a_start_without_limits_brakes_as_it_moves(monkeypatch):
+    """Within half a second, or as hard as it is accelerated."""
+    given, zero = [], np.zeros(3)
+    spline = module.moving_spline
+    monkeypatch.setattr(module, "moving_spline", lambda *rest: given.append(rest[-1]) or spline(*rest))
+    speeds, bends = np.array([0.4, -0.1, 0.05]), np.array([0.3, 0.6, -0.9])
+    origin = Motion(HOME, np.eye(3), speeds, zero, bends, zero, zero, zero)
+    for limits, most in (((np.inf, np.inf), np.inf), ((1.0, np.inf), 0.5)):
+        smooth_pose([waypoint(2.0)], 0.0, origin, 0.0, limits)
+        expected = np.minimum([0.8, 0.6, 0.9], most)
+        np.testing.assert_allclose(given.pop()[:3], expected, rtol=1e-12)
 
 
 def test_the_last_waypoint_rests_up_to_a_micrometre_a_second():
