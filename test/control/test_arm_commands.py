@@ -398,3 +398,10 @@ def test_units_of_trips_are_those_of_their_joints():
     units = {joint: control.joint_of(SimpleNamespace(joint=joint)) for joint in (-1, 0, 1)}
     assert units == {-1: (control.chain.name, ""), 0: ("lift", "rad"), 1: ("turn", "m")}
     assert control.chain.driving_joint(1).kind is JointKind.PRISMATIC
+
+
+def test_the_model_in_use_can_be_put_back():
+    control, other = crane(), Masses()
+    assert control.model_in_use is control.dynamics is not other
+    control.model_in_use = other
+    assert control.model_in_use is control.dynamics is other
