@@ -325,3 +325,22 @@ def test_lanes_without_a_limb_repeat_the_last_one():
         "return (0.0 * r0) == 0.0;",
         "}",
     ]
+
+
+def test_a_sine_of_what_is_picked_from_limbs_is_a_scalar_among_vectors():
+    graph = ExpressionGraph()
+    every = graph.input("q", 6)
+
+    def values(q, sine=sin):
+        made = [(sine(q[k]) + q[k + 1] * q[k + 2]) * q[k + 1] - q[k] * q[k + 2] for k in (0, 3)]
+        joined = [q[k] * q[k + 1] - q[k + 2] for k in (0, 3)]
+        return [*made, sine(joined[0] * joined[1])]
+
+    outputs = [(Argument("u", 3), values(every))]
+    whole = graph.build_program("f", outputs)
+    made = limbs_program(graph, "f", outputs, [[range(3), range(3, 6)]], whole)
+    source = limbs_single(whole, made)
+    _, kernel = read_back(source.partition("\n")[2])
+    given, out = np.array([0.3, -0.7, 1.1, 0.4, 0.9, -1.2]), np.full(3, np.nan)
+    assert kernel([given], out)
+    np.testing.assert_allclose(out, values(given, np.sin), rtol=1e-13)
