@@ -84,6 +84,10 @@ SAID = {
     "no number": (hand(inertial("")), "link 'hand': value='' of <mass> is not a number"),
     "two masses in one": (hand(inertial("1 2")), "link 'hand': value='1 2' of <mass> is not a number"),
     "word for a mass": (hand(inertial("much")), "link 'hand': value='much' of <mass> is not a number"),
+    "word behind an unknown attribute": (
+        hand(inertial("much").replace("<mass", '<mass unit="kg"')),
+        "link 'hand': value='much' of <mass> is not a number",
+    ),
     "no mass value": (
         hand("<inertial><mass/><inertia/></inertial>"),
         "link 'hand': <mass> has no attribute 'value'",
