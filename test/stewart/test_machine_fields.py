@@ -406,6 +406,9 @@ def test_inertias_of_no_rigid_body_are_counted_in_a_warning(parts):
         " platform.inertia has the principal moments 1, 1, 2.5 kg·m²; none may exceed the sum of the other"
         f" two ({len(parts)} such bodies)"
     )
+    mapping["platform"]["inertia"] = [[1.0, 0.25, 0.0], [0.25 + 1e-13, 1.0, 0.0], [0.0, 0.0, 2.5]]
+    with pytest.warns(stewart.StewartModelWarning, match="no rigid body has"):
+        load_machine(mapping)
     mapping["platform"]["inertia"] = [[1.0, 0.25, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
     refuses(mapping, "platform.inertia is not symmetric")
     mapping["platform"]["inertia"] = [[1.0, 0.25, 0.0], [0.2, 1.0, 0.0], [0.0, 0.0, 1.0]]

@@ -318,3 +318,5 @@ def test_a_fast_turn_in_long_steps_is_that_of_the_classical_runge_kutta_method(p
         state_now[1] = state_now[1] / np.linalg.norm(state_now[1])
     _, states = moved(platform.machine, fast, 3.0 * h, h)
     assert_alike(states[-1], State(*state_now), atol=1e-11)
+    _, states = moved(platform.machine, fast, 3.0 * h, h, compiled=Interpreted(platform))
+    assert_alike(states[-1], State(*state_now), atol=1e-9)
