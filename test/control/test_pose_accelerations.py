@@ -269,8 +269,9 @@ def test_the_last_waypoint_rests_up_to_a_micrometre_a_second():
     # An acceleration of the last one is met; where none is given it rests.
     bent = smooth_pose([waypoint(1.0, linear_acceleration=[0.0, 0.3, 0.0])], 0.0, REST, 0.0)
     assert bent.spline.at(np.array(1.0))[2][1] == pytest.approx(0.3)
-    free = smooth_pose([waypoint(1.0, (0.1, 0.0, 0.0))], 0.0, REST, 0.0)
-    np.testing.assert_allclose(free.spline.at(np.array(1.0))[1:], 0.0, atol=1e-12)
+    for points in ([waypoint(1.0, (0.1, 0.0, 0.0))], [waypoint(0.4, (0.1, 0.05, 0.0)), waypoint(1.0)]):
+        free = smooth_pose(points, 0.0, REST, 0.0)
+        np.testing.assert_allclose(free.spline.at(np.array(1.0))[1:], 0.0, atol=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -291,6 +292,10 @@ def test_violations_have_times_since_the_start_and_their_wrench():
     found = trajectory_violations(platform, path)
     assert {one.violation.quantity for one in found} >= {"length"}
     assert all(0.0 <= one.time <= 2.0 for one in found)
+    high = at_rest(HOME + np.array([0.0, 0.0, 0.4]), np.eye(3))
+    down = smooth_pose([waypoint(2.0, (0.0, 0.0, 0.02))], 0.0, high, 0.0)
+    assert trajectory_violations(platform, down)[0].violation.quantity == "length"
+    assert trajectory_violations(platform, down, from_outside=True) == ()
     calm = smooth_pose([waypoint(2.0, (0.0, 0.0, 0.02))], 0.0, REST, 0.0)
     assert trajectory_violations(platform, calm) == ()
     heavy = trajectory_violations(platform, calm, np.array([0.0, 0.0, -9e4, 0.0, 0.0, 0.0]))
