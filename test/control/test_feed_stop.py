@@ -24,10 +24,10 @@ def path(*coefficients):
     """A polynomial path of ascending coefficients (2,), from ``START`` on."""
     rows = np.polynomial.Polynomial
     joints = [rows(list(joint)) for joint in np.array(coefficients).T]
+    parts = [[joint.deriv(k) for joint in joints] for k in range(3)]
 
     def reference(time):
-        at = [[p(time - START), p.deriv()(time - START), p.deriv(2)(time - START)] for p in joints]
-        return Reference(*np.array(at).T)
+        return Reference(*(np.array([joint(time - START) for joint in part]) for part in parts))
 
     return reference
 
@@ -103,6 +103,39 @@ def test_accelerations_of_the_path_itself_are_permitted_and_more_is_not():
         assert quarters > 0 and took == pytest.approx(0.45 * 1.25**quarters, rel=1e-9)
         largest = np.abs(made.at(made.times)[2]).max()
         assert largest <= most * (1.0 + 1e-9) and largest > 0.85 * most
+
+
+@pytest.mark.parametrize("speed", [0.6, 1.9])
+def test_a_path_that_brakes_with_all_it_may_is_left_with_three_tenths_more(speed):
+    """None brakes less: the clock would have to run slower from the first moment on."""
+    braking = path((0.4, -0.2), (speed, 0.0), (-1.0, 0.0))
+    made, took = stop(braking)
+    assert 0.75 * speed <= took < 1.2 * speed
+    assert 2.0 < np.abs(made.at(made.times)[2]).max() <= 2.6 * (1.0 + 1e-9)
+    turn = 0.4 + speed**2 / 4.0  # of the path
+    assert 0.4 + 0.8 * speed**2 / 4.0 < made.at(made.times[-1:])[0][0, 0] <= turn
+
+
+@pytest.mark.parametrize("speed", [0.6, 1.9])
+def test_a_path_that_brakes_with_all_its_effort_is_left_where_it_turns_back(speed):
+    """3 kg brake by 2 m/s² with 6 N, which is the limit, and so cannot brake by more."""
+    braking = path((0.4, -0.2), (speed, 0.0), (-1.0, 0.0))
+    made, took = stop(braking, limits=(6.0, np.inf))
+    turns = speed / 2.0
+    assert turns < took < turns + 0.3  # tried every 0.1 s
+    position, _, acceleration = made.at(made.times)
+    assert (3.0 * np.abs(acceleration[:, 0]) <= 6.0 * (1.0 + 1e-9)).all()
+    assert position[-1, 0] == pytest.approx(0.4 + speed**2 / 4.0, abs=0.025)
+    way = made.times < START + turns
+    expected = [braking(time).position for time in made.times[way]]
+    np.testing.assert_allclose(position[way], expected, atol=1e-9)
+
+
+def test_a_stop_waits_no_longer_than_the_longest_stop_follows_its_path():
+    """A path that turns back after 2.3 s is left there; one that does so after 2.6 s is slowed at once."""
+    for turns, most in ((2.3, 2.4), (2.6, 5.0)):
+        _, took = stop(path((0.4, -0.2), (2.0 * turns, 0.0), (-1.0, 0.0)), limits=(6.0, np.inf))
+        assert took == pytest.approx(most, abs=0.1), turns
 
 
 GAP = 2e-5

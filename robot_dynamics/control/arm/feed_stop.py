@@ -6,7 +6,8 @@ without a jump: s = T (τ - τ³ + τ⁴/2), τ = t/T. The stop takes as long as
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import islice
 
 import numpy as np
 
@@ -25,6 +26,17 @@ GROWTH = 1.25
 """From one duration that is tried to the next."""
 EFFORT_SHARE = 0.9
 """Share of the effort limits that a stop may need, unless its path needs more already."""
+BEYOND = 1.3
+"""Share by which a stop brakes harder than a path that brakes with all that it may: none brakes less."""
+WAIT, LAST_TRIED = 0.1, 5
+"""Between the times at which a stop is tried that has to wait [s]; of its first so many durations every
+second one is tried. Where a path speeds up as it may, its stop needs 2.4 times the shortest."""
+
+ROUNDING = 1e-9
+"""Share of an acceleration."""
+
+States = tuple[Array, Array, Array, Array]
+"""Times (m,), positions, velocities and accelerations (m, n) of knots."""
 
 
 def stop_spline(
@@ -36,6 +48,9 @@ def stop_spline(
 ) -> QuinticSpline:
     """A path that leaves another at ``start``, and comes to rest on it.
 
+    Where efforts and decelerations do not permit that, it goes on along the path to where they do, such as
+    where the path turns back. It does not wait for longer than a stop of LONGEST would follow the path.
+
     Args:
         reference: of the other path, by time [s].
         start: when the stop begins [s].
@@ -43,30 +58,75 @@ def stop_spline(
         dynamics: gives the efforts.
         limits: (n,) of the efforts [N·m or N].
     """
-    first = reference(start)
-    rate = float(np.max(np.abs(first.velocity) / deceleration))
-    duration = max(SHORTEST, PEAK * rate)
-    while True:
-        knots, positions, velocities, accelerations, along = _slowed(reference, start, duration)
-        efforts = np.abs(dynamics.inverse_dynamics(positions, velocities, accelerations))
+
+    def tried(begin: float, duration: float) -> tuple[States, float]:
+        """A stop, and the share of the permitted deceleration that it needs, infinite beyond the efforts."""
+        states, along = _slowed(reference, begin, duration)
+        efforts = np.abs(dynamics.inverse_dynamics(*states[1:]))
         cruising = np.abs(dynamics.inverse_dynamics(*along))
-        brakes = (np.abs(accelerations) <= np.maximum(deceleration, np.abs(along[2])) * (1.0 + 1e-9)).all()
-        if (brakes and (efforts <= np.maximum(EFFORT_SHARE * limits, cruising)).all()) or duration >= LONGEST:
-            states = np.stack([positions, velocities, accelerations], axis=1)
-            return hermite_spline(knots, states[:-1], states[1:])
-        duration = min(GROWTH * duration, LONGEST)
+        share = float((np.abs(states[3]) / np.maximum(deceleration, np.abs(along[2]))).max())
+        return states, share if (efforts <= np.maximum(EFFORT_SHARE * limits, cruising)).all() else np.inf
+
+    harder = None
+    for duration in _durations(reference(start), deceleration):
+        states, share = tried(start, duration)
+        if share <= 1.0 + ROUNDING:
+            return _through(states)
+        if harder is None and share <= BEYOND:
+            harder = states
+    if harder is not None:
+        return _through(harder)
+    for begin in start + np.arange(WAIT, 0.5 * LONGEST, WAIT):
+        for duration in islice(_durations(reference(begin), deceleration), 0, LAST_TRIED, 2):
+            later, share = tried(begin, duration)
+            if share <= 1.0 + ROUNDING:
+                return _through(_joined(_along(reference, start, begin), later))
+    return _through(states)
+
+
+def _durations(leaves: Reference, deceleration: Array) -> Iterator[float]:
+    """Durations that are tried of a stop from a state, the longest last [s]."""
+    shortest = max(SHORTEST, PEAK * float(np.max(np.abs(leaves.velocity) / deceleration)))
+    duration = shortest
+    while duration < LONGEST:
+        yield duration
+        duration *= GROWTH
+    yield max(LONGEST, shortest)
+
+
+def _through(states: States) -> QuinticSpline:
+    times, *motion = states
+    rows = np.stack(motion, axis=1)
+    return hermite_spline(times, rows[:-1], rows[1:])
+
+
+def _joined(first: States, then: States) -> States:
+    """Knots, and others behind them."""
+    times, q, v, a = (np.concatenate(parts) for parts in zip(first, then, strict=True))
+    return times, q, v, a
+
+
+def _along(reference: Callable[[float], Reference], start: float, end: float) -> States:
+    """Knots of the path itself, but for the last."""
+    times = np.linspace(start, end, max(2, round((end - start) / STEP)) + 1)[:-1]
+    return (times, *_motion(reference, times))
+
+
+def _motion(reference: Callable[[float], Reference], times: Array) -> tuple[Array, Array, Array]:
+    passed = [reference(float(time)) for time in times]
+    q, v, a = (
+        np.array([getattr(one, name) for one in passed]) for name in ("position", "velocity", "acceleration")
+    )
+    return q, v, a
 
 
 def _slowed(
     reference: Callable[[float], Reference], start: float, duration: float
-) -> tuple[Array, Array, Array, Array, tuple[Array, Array, Array]]:
-    """Knots of a stop, its states there, and those of the path itself."""
+) -> tuple[States, tuple[Array, Array, Array]]:
+    """Knots of a stop, and states of the path itself there."""
     share = np.linspace(0.0, 1.0, max(2, round(duration / STEP)) + 1)
     clock = start + duration * (share - share**3 + 0.5 * share**4)
     pace, change = (1.0 - share) ** 2 * (1.0 + 2.0 * share), -6.0 * share * (1.0 - share) / duration
-    passed = [reference(float(time)) for time in clock]
-    q, v, a = (
-        np.array([getattr(one, name) for one in passed]) for name in ("position", "velocity", "acceleration")
-    )
+    q, v, a = _motion(reference, clock)
     pace, change = pace[:, None], change[:, None]
-    return start + duration * share, q, v * pace, a * pace**2 + v * change, (q, v, a)
+    return (start + duration * share, q, v * pace, a * pace**2 + v * change), (q, v, a)
