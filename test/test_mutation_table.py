@@ -1,5 +1,6 @@
 """Every C file of the package has tests that a fault in it is shown to, and all of these exist."""
 
+import ast
 import sys
 from pathlib import Path
 
@@ -139,6 +140,14 @@ def test_a_fault_in_a_function_concerns_its_statement(places):
     assert places(12) == [("thing.py", 12, 12)]
     assert places(14) == [("thing.py", 14, 14)]
     assert places(19) == [("thing.py", 19, 19)]
+
+
+def test_a_test_concerns_what_it_imports_by_its_name(checkout):
+    import places
+
+    text = "import robot_dynamics.a\nfrom robot_dynamics.b import thing\nfrom robot_dynamics import c\n"
+    names = set(places.imports(ast.parse(text)))
+    assert {f"robot_dynamics.{name}" for name in "abc"} <= names and "robot_dynamics.thing" not in names
 
 
 def test_a_fault_that_runs_at_the_import_concerns_all_functions_of_a_module_and_its_users(places):

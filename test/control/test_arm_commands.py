@@ -57,6 +57,7 @@ BRAKES = {"brakes": True, "brake_engage_time": 0.05, "brake_release_time": 0.1, 
 def test_an_arm_without_brakes_never_brakes():
     control = swinging()
     assert not control.brake and control.conduct() == math.inf and control.state == Phase.WAITING.value
+    assert control.core_settings().value.brake_delay == 0.0
     rests(control, 0.0, 0.1)
     assert (control.brake, control.state) == (False, Phase.HOLDING.value)
     assert control.stop_state is StopState.RELEASED
@@ -71,6 +72,7 @@ def test_an_arm_with_brakes_brakes_until_states_come_and_after_a_park():
     """Unparked, the efforts rise for 0.2 s, and the brakes let go 0.1 s later."""
     control = swinging(**BRAKES)
     assert control.brake and control.conduct() == 0.01
+    assert control.core_settings().value.brake_delay == 0.05
     assert control.stop_state is StopState.RELEASED
     command = rests(control, 0.0, 0.5)
     assert not control.brake and control.state == Phase.HOLDING.value

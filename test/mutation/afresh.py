@@ -6,6 +6,7 @@ so that a fork imports only the package. Standard input and output are those of 
 
 from __future__ import annotations
 
+import ast
 import importlib
 import os
 import random
@@ -21,7 +22,7 @@ from typing import Any, TextIO
 import pytest
 from children import in_child, lines_to
 from orders import Orders, Patience, in_order
-from places import Places
+from places import Places, imports
 from reach import Memory, Numbering, Reached, Recorder
 
 FIRST = 3
@@ -220,11 +221,18 @@ class ImportJudge:
         for module, first, last in self._places.concerned(source, line):
             begin, end = self._numbering.number(module, first), self._numbering.number(module, last)
             wanted |= (1 << (end + 1)) - (1 << begin)
-        most = self._orders.longest
-        found = [
-            one for one in self._tests.values() if one.lines and one.lines & wanted and one.seconds <= most
-        ]
+        # A test of a value's defaults runs no line of its module.
+        files = self._importing(source) if self._places.at_import(source, line) else frozenset()
+        short = [one for one in self._tests.values() if one.seconds <= self._orders.longest]
+        known = [one for one in short if one.lines is not None]
+        found = [one for one in known if one.lines & wanted or one.name.partition("::")[0] in files]
         return in_order(found, self._noticing.get(source.as_posix(), Counter()))
+
+    def _importing(self, module: Path) -> frozenset[str]:
+        """Files of tests that import a module by its name."""
+        name = ".".join(module.with_suffix("").parts).removesuffix(".__init__")
+        trees = {test: ast.parse(Path(test).read_text(encoding="utf-8")) for test in self._orders.tests}
+        return frozenset(test for test, tree in trees.items() if name in imports(tree))
 
     def _noticed(self, tests: Sequence[str]) -> tuple[str | None, list[str]]:
         """Who notices the fault that is planted, and the tests that have not run to their end."""

@@ -26,9 +26,13 @@ class Places:
         self._importers: dict[Path, list[Path]] = {module: [] for module in modules}
         known = {name.removesuffix(".__init__"): module for module, name in names.items()}
         for module, tree in self._trees.items():
-            for name in dict.fromkeys(_imports(tree)):
+            for name in dict.fromkeys(imports(tree)):
                 if name in known:
                     self._importers[known[name]].append(module)
+
+    def at_import(self, module: Path, line: int) -> bool:
+        """True where a line runs at the import of its module."""
+        return _statement(self._trees[module], line) is None
 
     def concerned(self, module: Path, line: int) -> list[Span]:
         """Spans of which a test must reach a line to notice a fault in this one.
@@ -44,7 +48,8 @@ class Places:
         return [(module, line, line), *bodies]
 
 
-def _imports(tree: ast.Module) -> Iterator[str]:
+def imports(tree: ast.Module) -> Iterator[str]:
+    """Names that a module imports, dotted."""
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom) and node.module:
             yield node.module
