@@ -21,8 +21,8 @@ from robot_dynamics.spatial import Array
 SETTLED = 5.0
 """Time constants of the observer after which its filter has forgotten where it began."""
 ROUNDS = 20
-"""Solutions in a row: the inertia is that of a point mass, and joints that are noisy count less. Those of a
-centre half a metre from the tip come together slowly: five left 3 % of its mass."""
+"""Solutions in a row: the inertia is that of a point mass, which bends the equations, and joints that are
+noisy count less."""
 LEAST_MASS = 0.02
 """Smallest mass that is distinguished from none [kg]."""
 UNCERTAIN = 0.2
@@ -95,18 +95,15 @@ def estimate_payload(
     period = float(np.median(np.diff(times)))
     tips = len(links.chain.tips)
     first = _places(tips, range(4))
-    weights, inertia = np.ones(seen.shape[1]), np.zeros(6 * tips)
+    linear, quadratic = columns[:, :, first], columns[:, :, _places(tips, range(4, 10))]
+    weights, found, left = np.ones(seen.shape[1]), np.zeros(4 * tips), -seen
     for _ in range(ROUNDS):
-        target = -seen - columns[:, :, _places(tips, range(4, 10))] @ inertia
-        rows = (columns[:, :, first] * weights[:, None]).reshape(-1, 4 * tips)
+        rows = (linear * weights[:, None]).reshape(-1, 4 * tips)
         normal = rows.T @ rows
-        found = np.linalg.lstsq(rows, (target * weights).ravel(), rcond=1e-9)[0]
-        left = target - columns[:, :, first] @ found
+        moves = rows + (quadratic @ _inertia_slopes(found) * weights[:, None]).reshape(-1, 4 * tips)
+        found = found + np.linalg.lstsq(moves, (left * weights).ravel(), rcond=1e-9)[0]
+        left = -seen - linear @ found - quadratic @ _inertia(found)
         weights = 1.0 / np.maximum(np.sqrt(np.mean(left**2, axis=0)), 1e-3 * np.abs(seen).max() + 1e-12)
-        bodies = [
-            (one[0], one[1:] / one[0] if one[0] > LEAST_MASS else np.zeros(3)) for one in found.reshape(-1, 4)
-        ]
-        inertia = np.concatenate([_point_mass(max(float(mass), 0.0), center) for mass, center in bodies])
     share = float(np.sqrt(np.sum((left * weights) ** 2) / np.sum((seen * weights) ** 2)))
     # Neighbouring residuals are one: the filter keeps them for its time constant.
     covariance = np.linalg.pinv(normal) * max(1.0, 2.0 / (gain * period))
@@ -262,7 +259,41 @@ def _filtered(
     return found
 
 
-def _point_mass(mass: float, c: Array) -> Array:
-    """(6,) inertia xx, xy, yy, xz, yz, zz of a point mass about the tip frame's origin."""
-    matrix = mass * (float(c @ c) * np.eye(3) - np.outer(c, c))
-    return np.array([matrix[i, j] for i, j in ((0, 0), (0, 1), (1, 1), (0, 2), (1, 2), (2, 2))])
+def _inertia(bodies: Array) -> Array:
+    """(6 t,) inertias xx, xy, yy, xz, yz, zz of point masses about tip frames' origins.
+
+    Args:
+        bodies: (4 t,) masses and first moments.
+    """
+    return np.concatenate(
+        [_OUTER @ np.outer(h, h).ravel() * per_mass for per_mass, h in _point_masses(bodies)]
+    )
+
+
+def _inertia_slopes(bodies: Array) -> Array:
+    """(6 t, 4 t) derivatives of :func:`_inertia` with respect to masses and first moments."""
+    slopes = np.zeros((len(bodies) // 4, 6, len(bodies) // 4, 4))
+    for k, (per_mass, h) in enumerate(_point_masses(bodies)):
+        slopes[k, :, k, 0] = -(_OUTER @ np.outer(h, h).ravel()) * per_mass**2
+        both = np.einsum("ia,b->iab", np.eye(3), h) + np.einsum("ib,a->iab", np.eye(3), h)
+        slopes[k, :, k, 1:] = _OUTER @ both.reshape(3, 9).T * per_mass
+    return slopes.reshape(6 * len(bodies) // 4, len(bodies))
+
+
+def _point_masses(bodies: Array) -> list[tuple[float, Array]]:
+    """One over each mass, beside its first moment; 0 for a mass below which no centre is known."""
+    return [(1.0 / one[0] if one[0] > LEAST_MASS else 0.0, one[1:]) for one in bodies.reshape(-1, 4)]
+
+
+_OUTER = np.array(
+    [
+        [0, 0, 0, 0, 1, 0, 0, 0, 1],
+        [0, -1, 0, 0, 0, 0, 0, 0, 0],
+        [1, 0, 0, 0, 0, 0, 0, 0, 1],
+        [0, 0, -1, 0, 0, 0, 0, 0, 0],
+        [0, 0, 0, 0, 0, -1, 0, 0, 0],
+        [1, 0, 0, 0, 1, 0, 0, 0, 0],
+    ],
+    dtype=float,
+)
+"""(6, 9) inertia of a point mass by the products of its first moment, times its mass."""
