@@ -8,20 +8,22 @@ from __future__ import annotations
 
 import ast
 import importlib
+import json
 import os
-import random
 import shutil
 import sys
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
 import pytest
-from children import in_child, lines_to
-from orders import Orders, Patience, in_order
+from children import conversation, in_child
+from orders import Orders, in_order, patience, unmeasured
 from places import Places, imports
 from reach import Memory, Numbering, Reached, Recorder
 
@@ -115,62 +117,48 @@ class ImportJudge:
 
     # Tests in a fork.
 
-    def _pytest(self, tests: Sequence[str], plugins: Sequence[Any]) -> int:
-        words = ("-q", "-x", "-p", "no:cacheprovider", "-m", self._orders.marks, "--basetemp", "tests.tmp")
+    def _pytest(self, tests: Sequence[str], plugins: Sequence[Any] = ()) -> int:
+        words = ("-q", "-p", "no:cacheprovider", "-m", self._orders.marks, "--basetemp", "tests.tmp")
         return int(pytest.main([*words, *tests], plugins=list(plugins)))
 
     def _first_failing(self, names: Sequence[str]) -> str | None:
         chosen = Chosen(names)
-        code = self._pytest(list(dict.fromkeys(name.partition("::")[0] for name in names)), [chosen])
+        code = self._pytest(["-x", *dict.fromkeys(name.partition("::")[0] for name in names)], [chosen])
         if chosen.failed is not None or code in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED):
             return chosen.failed
         return f"pytest, which ended with {code}"
 
     # Before any fault.
 
-    def _imported(self, test: str) -> list[str]:
-        """Modules of other packages that a file of tests imports."""
-        self._pytest(["--collect-only", test], [])
-        inside = str(self._root)
-        found = []
-        for name, module in list(sys.modules.items()):
-            file = getattr(module, "__file__", None) or ""
-            if name != "__main__" and file and not file.startswith(inside) and "mutation" not in file:
-                found.append(name)
-        return found
+    def _imported(self) -> list[str]:
+        """Modules of other packages that tests import."""
+        self._pytest(["--collect-only", "test"])
+        files = {name: getattr(module, "__file__", None) for name, module in list(sys.modules.items())}
+        return [name for name, file in files.items() if file and not Path(file).is_relative_to(self._root)]
 
     def prepare(self) -> None:
         """Import what tests import of other packages."""
-        names = in_child(lambda: self._imported("test"), 300.0)
+        names = in_child(self._imported, 300.0)
         assert isinstance(names, list), names
         for name in names:
-            if not name.startswith(("robot_dynamics", "_pytest.", "conftest")):
-                try:
-                    importlib.import_module(name)
-                except Exception:
-                    continue
+            with suppress(Exception):  # one that only another may import
+                importlib.import_module(name)
 
     def measure(self) -> None:
         """Measure what tests reach; what they compile is kept too."""
         compiled, cache = Path(self._orders.kept) / "compiled", Path(os.environ["XDG_CACHE_HOME"])
         if compiled.is_dir():
             shutil.copytree(compiled, cache, dirs_exist_ok=True)
-        missing = [test for test in self._orders.tests if self._memory.recall(test) is None]
-        random.Random(1).shuffle(missing)
-        parent = os.getppid()
-        for test in missing[self._orders.number :: self._orders.processes]:
-            if os.getppid() != parent:
-                raise KeyboardInterrupt  # who asked has ended
+        for test in unmeasured(self._orders, self._memory):
             if in_child(lambda test=test: self._recorded(test), 900.0) != "done":
                 self._memory.keep(test, 0, [])
-        if missing and cache.is_dir():
+        if cache.is_dir():
             shutil.copytree(cache, compiled, dirs_exist_ok=True)
 
     def _recorded(self, test: str) -> str:
         coverage = PythonCoverage(self._root, self._numbering)
         recorder = Recorder(coverage)
-        words = ("-q", "-p", "no:cacheprovider", "-m", self._orders.marks, "--basetemp", "tests.tmp")
-        pytest.main([*words, test], plugins=[recorder])
+        self._pytest([test], [recorder])
         self._memory.keep(test, coverage.executable, recorder.found.values())
         return "done"
 
@@ -190,31 +178,34 @@ class ImportJudge:
     # Faults.
 
     def judged(self, fault: Any) -> Any:
-        """Who notices a fault: None, a test, or CRASHED, LATE."""
+        """The test that notices a fault, or CRASHED, LATE; None: nothing does."""
         began = time.monotonic()
         source = Path(fault["source"])
-        usual = source.read_text(encoding="utf-8")
-        times = source.stat()
         tests = self._concerned(source, fault["line"])
         count, by = len(tests), None
-        try:
-            while tests:
-                self._stamp += 1  # compiled modules are told apart by their seconds
-                source.write_text(fault["text"], encoding="utf-8")
-                os.utime(source, (self._stamp, self._stamp))
+        while tests:
+            with self._planted(source, fault["text"]):
                 by, tests = self._noticed(tests)
-                source.write_text(usual, encoding="utf-8")
-                os.utime(source, (times.st_atime, times.st_mtime))
-                if by not in self._tests or self._passes_without(by):
-                    break
-                self._tests.pop(by)
-                tests, by = [name for name in tests if name != by], None
-        finally:
-            source.write_text(usual, encoding="utf-8")
-            os.utime(source, (times.st_atime, times.st_mtime))
+            if by not in self._tests or self._passes_without(by):
+                break
+            self._tests.pop(by)
+            tests, by = [name for name in tests if name != by], None
         if by in self._tests:
             self._noticing.setdefault(fault["source"], Counter())[by] += 1
         return {"by": by, "tests": count, "seconds": time.monotonic() - began}
+
+    @contextmanager
+    def _planted(self, source: Path, text: str) -> Iterator[None]:
+        """Another text in the place of a source."""
+        usual, times = source.read_text(encoding="utf-8"), source.stat()
+        self._stamp += 1  # compiled modules are told apart by their seconds
+        try:
+            source.write_text(text, encoding="utf-8")
+            os.utime(source, (self._stamp, self._stamp))
+            yield
+        finally:
+            source.write_text(usual, encoding="utf-8")
+            os.utime(source, (times.st_atime, times.st_mtime))
 
     def _concerned(self, source: Path, line: int) -> list[str]:
         wanted = 0
@@ -222,23 +213,27 @@ class ImportJudge:
             begin, end = self._numbering.number(module, first), self._numbering.number(module, last)
             wanted |= (1 << (end + 1)) - (1 << begin)
         # A test of a value's defaults runs no line of its module.
-        files = self._importing(source) if self._places.at_import(source, line) else frozenset()
+        name = ".".join(source.with_suffix("").parts).removesuffix(".__init__")
+        named = self._imports.get(name, set()) if self._places.at_import(source, line) else set()
         short = [one for one in self._tests.values() if one.seconds <= self._orders.longest]
         known = [one for one in short if one.lines is not None]
-        found = [one for one in known if one.lines & wanted or one.name.partition("::")[0] in files]
+        found = [one for one in known if one.lines & wanted or one.name.partition("::")[0] in named]
         return in_order(found, self._noticing.get(source.as_posix(), Counter()))
 
-    def _importing(self, module: Path) -> frozenset[str]:
-        """Files of tests that import a module by its name."""
-        name = ".".join(module.with_suffix("").parts).removesuffix(".__init__")
-        trees = {test: ast.parse(Path(test).read_text(encoding="utf-8")) for test in self._orders.tests}
-        return frozenset(test for test, tree in trees.items() if name in imports(tree))
+    @cached_property
+    def _imports(self) -> dict[str, set[str]]:
+        """Files of tests by what they import."""
+        found: defaultdict[str, set[str]] = defaultdict(set)
+        for test in self._orders.tests:
+            for name in imports(ast.parse(Path(test).read_text(encoding="utf-8"))):
+                found[name].add(test)
+        return found
 
     def _noticed(self, tests: Sequence[str]) -> tuple[str | None, list[str]]:
-        """Who notices the fault that is planted, and the tests that have not run to their end."""
+        """The test that notices the fault that is planted, and those that have not run to their end."""
         for part in self._parts(tests):
             usual = sum(self._tests[name].seconds for name in part)
-            by = in_child(lambda part=part: self._first_failing(part), Patience.given(usual))
+            by = in_child(lambda part=part: self._first_failing(part), patience(usual))
             if by is not None:
                 return by, list(tests)
             tests = [name for name in tests if name not in set(part)]
@@ -257,7 +252,7 @@ class ImportJudge:
     def _passes_without(self, test: str) -> bool:
         """True where a test passes alone, and without any fault."""
         if test not in self._sound:
-            by = in_child(lambda: self._first_failing([test]), Patience.given(self._tests[test].seconds))
+            by = in_child(lambda: self._first_failing([test]), patience(self._tests[test].seconds))
             if by is None:
                 self._sound.add(test)
         return test in self._sound
@@ -265,14 +260,7 @@ class ImportJudge:
 
 def main() -> int:
     """Import, measure, judge what is asked for."""
-    asked: TextIO = os.fdopen(os.dup(0))
-    answer = lines_to(os.dup(1))
-    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-    log = os.open("judge.log", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
-    os.dup2(log, 1)
-    os.dup2(log, 2)
-    import json
-
+    asked, answer = conversation()
     judge = ImportJudge(Orders(**json.loads(asked.readline())))
     judge.prepare()
     judge.measure()

@@ -8,7 +8,7 @@ import select
 import signal
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TextIO
 
 CRASHED, LATE = "a crash", "its time"
 """Answers for a process that gives none."""
@@ -64,10 +64,18 @@ def _end(child: int) -> None:
     os.waitpid(child, 0)
 
 
-def lines_to(out: int) -> Callable[[Any], None]:
-    """A function that writes messages to a descriptor, each a line of JSON."""
+def conversation() -> tuple[TextIO, Callable[[Any], None]]:
+    """Lines of JSON that are asked on the standard input, and a function that answers on the output.
+
+    All else that this process and its children print goes to ``judge.log``.
+    """
+    asked, out = os.fdopen(os.dup(0)), os.dup(1)
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    log = os.open("judge.log", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    os.dup2(log, 1)
+    os.dup2(log, 2)
 
     def answer(message: Any) -> None:
         os.write(out, (json.dumps(message) + "\n").encode())
 
-    return answer
+    return asked, answer

@@ -1,4 +1,4 @@
-"""Which fast tests concern a C file: those that would notice a fault in it, the likeliest first.
+"""Fast tests that concern a C file: those that would notice a fault in it, the likeliest first.
 
 A Python module has no entry: tests say themselves which of its lines they reach.
 """

@@ -7,8 +7,6 @@ stands first what it shall do, then a line for each fault; it answers each on it
 from __future__ import annotations
 
 import json
-import os
-import random
 import sys
 import time
 from collections import Counter
@@ -17,9 +15,9 @@ from pathlib import Path
 from typing import Any, TextIO
 
 import pytest
-from children import CRASHED, LATE, in_child, lines_to
+from children import CRASHED, LATE, conversation, in_child
 from objects import COUNTED, Objects, Refused, sources
-from orders import Orders, Patience, in_order
+from orders import Orders, in_order, patience, unmeasured
 from reach import Coverage, Memory, Numbering, Reached, Recorder
 
 from robot_dynamics.control.core import library
@@ -44,6 +42,7 @@ class Judge:
         self._memory = Memory(Path(orders.kept), self._root)
         self._objects = Objects(self._root, self._root / "objects")
         self._usual = self._objects.library()
+        self._counting: Path | None = None
         self._noticing: dict[str, Counter[str]] = {}
         self._sound: set[str] = set()
         self._failed: str | None = None
@@ -74,19 +73,15 @@ class Judge:
     # What tests reach.
 
     def _measure(self) -> None:
-        missing = [test for test in self._orders.tests if self._memory.recall(test) is None]
-        random.Random(1).shuffle(missing)
-        if missing:
-            self._counting = Objects(self._root, self._root / "counted", COUNTED).library()
-        parent = os.getppid()
-        for test in missing[self._orders.number :: self._orders.processes]:
-            if os.getppid() != parent:
-                raise KeyboardInterrupt  # who asked has ended
+        for test in unmeasured(self._orders, self._memory):
+            if self._counting is None:
+                self._counting = Objects(self._root, self._root / "counted", COUNTED).library()
             names = [name for name in self._items if name.partition("::")[0] == test]
-            if in_child(lambda test=test, names=names: self._recorded(test, names), 900.0) is None:
+            if in_child(lambda test=test, names=names: self._recorded(test, names), 900.0) != "done":
                 self._memory.keep(test, 0, [Reached(name, 0.0, None) for name in names])
 
     def _recorded(self, test: str, names: Sequence[str]) -> str:
+        assert self._counting is not None
         coverage = Coverage(self._counting, self._numbering)
         recorder = Recorder(coverage)
         self._config.pluginmanager.register(recorder)
@@ -97,7 +92,7 @@ class Judge:
     # Faults.
 
     def _judged(self, fault: Any) -> Any:
-        """Who notices a fault: None, a test, or CRASHED, LATE, REFUSED."""
+        """The test that notices a fault, or CRASHED, LATE, REFUSED; None: nothing does."""
         began = time.monotonic()
         source = Path(fault["source"])
         text = source.read_text(encoding="utf-8")
@@ -139,7 +134,7 @@ class Judge:
         if not tests:
             return None
         usual = sum(self._tests[name].seconds for name in tests if name in self._tests)
-        return in_child(lambda: self._run(made, tests), Patience.given(usual))
+        return in_child(lambda: self._run(made, tests), patience(usual))
 
     def _passes_without(self, test: str) -> bool:
         """True where a test passes alone, and without any fault."""
@@ -161,11 +156,7 @@ class Judge:
 def main() -> int:
     """Collect the tests, measure them, judge what is asked for."""
     find_compiler()
-    asked, answer = os.fdopen(os.dup(0)), lines_to(os.dup(1))
-    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-    log = os.open("judge.log", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
-    os.dup2(log, 1)
-    os.dup2(log, 2)
+    asked, answer = conversation()
     orders = Orders(**json.loads(asked.readline()))
     options = ("-q", "-p", "no:cacheprovider", "-m", orders.marks, "--basetemp", "tests.tmp")
     return pytest.main([*options, *orders.tests], plugins=[Judge(orders, asked, answer)])

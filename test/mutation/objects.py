@@ -14,7 +14,7 @@ COUNTED = ("-O0", "--coverage")
 """Options of a library that counts what runs."""
 STRICT = ("-Wall", "-Wextra", "-Werror")
 TRAPPED = ("-fsanitize=undefined", "-fsanitize-undefined-trap-on-error")
-"""What C leaves undefined, such as an index beyond an array, ends the process."""
+"""Behaviour that C leaves undefined, such as an index beyond an array, ends the process."""
 USUAL = ("-O1", *STRICT, *TRAPPED)
 """Options to plant faults with, as test_controller_package and test_undefined_behaviour compile."""
 # The library of gcc that counts shows nothing to others.

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import bisect
+import os
+import random
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from reach import Reached
+from reach import Memory, Reached
 
 LEADING = 8
 """Tests that noticed most faults of a source come first."""
@@ -37,15 +39,24 @@ class Orders:
     longest: float
 
 
-class Patience:
-    """Time that tests may take with a fault before it is noticed by that."""
+def patience(usual: float) -> float:
+    """Time [s] for tests that take ``usual`` [s] without a fault, before it is noticed by that."""
+    return 60.0 + 6.0 * usual
 
-    SLOWER, MORE = 6.0, 60.0
 
-    @classmethod
-    def given(cls, usual: float) -> float:
-        """Time [s] for tests that take ``usual`` [s] without a fault."""
-        return cls.MORE + cls.SLOWER * usual
+def unmeasured(orders: Orders, memory: Memory) -> Iterator[str]:
+    """Files of tests that this process has to measure.
+
+    Raises:
+        KeyboardInterrupt: the process that asked has ended.
+    """
+    missing = [test for test in orders.tests if memory.recall(test) is None]
+    random.Random(1).shuffle(missing)
+    parent = os.getppid()
+    for test in missing[orders.number :: orders.processes]:
+        if os.getppid() != parent:
+            raise KeyboardInterrupt
+        yield test
 
 
 def in_order(found: Iterable[Reached], noticing: Counter[str]) -> list[str]:

@@ -12,7 +12,7 @@ FUNCTION = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 class Places:
-    """Where the tests of a line are to be looked for.
+    """Search for the tests of a line.
 
     Args:
         root: of the repository.
@@ -95,7 +95,7 @@ def _statement(tree: ast.Module, line: int) -> tuple[int, int] | None:
 
 
 def in_its_line(before: str, after: str) -> str:
-    """What differs between two texts, as words in the line of the first, e.g. ``a [< -> <=] b``."""
+    """The difference of two texts, in the line of the first, e.g. ``a [< -> <=] b``."""
     begin = _alike(before, after)
     end = min(_alike(before[::-1], after[::-1]), min(len(before), len(after)) - begin)
     while begin and (before[begin - 1].isalnum() or before[begin - 1] in "._=<>!"):
