@@ -27,13 +27,13 @@ GROWTH = 1.25
 EFFORT_SHARE = 0.9
 """Share of the effort limits that a stop may need, unless its path needs more already."""
 BEYOND = 1.3
-"""Share by which a stop brakes harder than a path that brakes with all that it may: none brakes less."""
+"""Deceleration of a stop in those of its path, where that brakes with all that it may: none brakes less."""
 WAIT, LAST_TRIED = 0.1, 5
 """Between the times at which a stop is tried that has to wait [s]; of its first so many durations every
 second one is tried. Where a path speeds up as it may, its stop needs 2.4 times the shortest."""
 
 ROUNDING = 1e-9
-"""Share of an acceleration."""
+"""Share of an acceleration by which rounding may exceed it."""
 
 States = tuple[Array, Array, Array, Array]
 """Times (m,), positions, velocities and accelerations (m, n) of knots."""

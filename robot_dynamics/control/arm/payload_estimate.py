@@ -99,14 +99,13 @@ def estimate_payload(
     weights, found, left = np.ones(seen.shape[1]), np.zeros(4 * tips), -seen
     for _ in range(ROUNDS):
         rows = (linear * weights[:, None]).reshape(-1, 4 * tips)
-        normal = rows.T @ rows
         moves = rows + (quadratic @ _inertia_slopes(found) * weights[:, None]).reshape(-1, 4 * tips)
         found = found + np.linalg.lstsq(moves, (left * weights).ravel(), rcond=1e-9)[0]
         left = -seen - linear @ found - quadratic @ _inertia(found)
         weights = 1.0 / np.maximum(np.sqrt(np.mean(left**2, axis=0)), 1e-3 * np.abs(seen).max() + 1e-12)
     share = float(np.sqrt(np.sum((left * weights) ** 2) / np.sum((seen * weights) ** 2)))
     # Neighbouring residuals are one: the filter keeps them for its time constant.
-    covariance = np.linalg.pinv(normal) * max(1.0, 2.0 / (gain * period))
+    covariance = np.linalg.pinv(rows.T @ rows) * max(1.0, 2.0 / (gain * period))
     return _estimates(links, found, covariance, share)
 
 
@@ -265,19 +264,17 @@ def _inertia(bodies: Array) -> Array:
     Args:
         bodies: (4 t,) masses and first moments.
     """
-    return np.concatenate(
-        [_OUTER @ np.outer(h, h).ravel() * per_mass for per_mass, h in _point_masses(bodies)]
-    )
+    return np.concatenate([_spread(h, h) * inverse for inverse, h in _point_masses(bodies)])
 
 
 def _inertia_slopes(bodies: Array) -> Array:
     """(6 t, 4 t) derivatives of :func:`_inertia` with respect to masses and first moments."""
-    slopes = np.zeros((len(bodies) // 4, 6, len(bodies) // 4, 4))
-    for k, (per_mass, h) in enumerate(_point_masses(bodies)):
-        slopes[k, :, k, 0] = -(_OUTER @ np.outer(h, h).ravel()) * per_mass**2
-        both = np.einsum("ia,b->iab", np.eye(3), h) + np.einsum("ib,a->iab", np.eye(3), h)
-        slopes[k, :, k, 1:] = _OUTER @ both.reshape(3, 9).T * per_mass
-    return slopes.reshape(6 * len(bodies) // 4, len(bodies))
+    tips = len(bodies) // 4
+    slopes = np.zeros((tips, 6, tips, 4))
+    for k, (inverse, h) in enumerate(_point_masses(bodies)):
+        slopes[k, :, k, 0] = -_spread(h, h) * inverse**2
+        slopes[k, :, k, 1:] = np.stack([2.0 * _spread(h, axis) * inverse for axis in np.eye(3)], axis=1)
+    return slopes.reshape(6 * tips, 4 * tips)
 
 
 def _point_masses(bodies: Array) -> list[tuple[float, Array]]:
@@ -285,15 +282,8 @@ def _point_masses(bodies: Array) -> list[tuple[float, Array]]:
     return [(1.0 / one[0] if one[0] > LEAST_MASS else 0.0, one[1:]) for one in bodies.reshape(-1, 4)]
 
 
-_OUTER = np.array(
-    [
-        [0, 0, 0, 0, 1, 0, 0, 0, 1],
-        [0, -1, 0, 0, 0, 0, 0, 0, 0],
-        [1, 0, 0, 0, 0, 0, 0, 0, 1],
-        [0, 0, -1, 0, 0, 0, 0, 0, 0],
-        [0, 0, 0, 0, 0, -1, 0, 0, 0],
-        [1, 0, 0, 0, 1, 0, 0, 0, 0],
-    ],
-    dtype=float,
-)
-"""(6, 9) inertia of a point mass by the products of its first moment, times its mass."""
+def _spread(g: Array, h: Array) -> Array:
+    """(6,) inertia of a point mass by its first moment, times the mass: bilinear and symmetric in it."""
+    outer = np.outer(g, h)
+    matrix = float(g @ h) * np.eye(3) - 0.5 * (outer + outer.T)
+    return np.array([matrix[i, j] for i, j in ((0, 0), (0, 1), (1, 1), (0, 2), (1, 2), (2, 2))])
