@@ -12,6 +12,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 Array = NDArray[np.float64]
+INERTIA_ENTRIES = ((0, 0), (0, 1), (1, 1), (0, 2), (1, 2), (2, 2))
+"""Row and column of xx, xy, yy, xz, yz, zz, the order of an inertia among a body's parameters."""
 
 
 def cross(a: Array, b: Array) -> Array:

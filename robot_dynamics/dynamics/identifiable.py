@@ -16,10 +16,9 @@ from robot_dynamics.dynamics.generator.links import axes_made_parallel, pseudo_i
 from robot_dynamics.dynamics.generator.regressor import PARAMETERS
 from robot_dynamics.dynamics.serial_model import SerialModel
 from robot_dynamics.model.chain import KinematicChain, RigidBody
-from robot_dynamics.spatial import Array, shift_inertia
+from robot_dynamics.spatial import INERTIA_ENTRIES, Array, shift_inertia
 
-# Row and column of the entries of an inertia, in the order of `PARAMETERS` and of `STANDARD`.
-_OWN_ORDER = ((0, 0), (0, 1), (1, 1), (0, 2), (1, 2), (2, 2))
+# Row and column of an inertia's entries in the order of `STANDARD`; that of `PARAMETERS` is INERTIA_ENTRIES.
 _STANDARD_ORDER = ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))
 _COLUMNS = {"M": "m", **{f"M{axis}": f"m{axis.lower()}" for axis in "XYZ"}}
 
@@ -47,7 +46,7 @@ def inertial_parameters(chain: KinematicChain) -> Array:
 def body_parameters(body: RigidBody) -> Array:
     """(10,) parameters of one body about the origin of its frame [kg, kg·m, kg·m²]."""
     inertia = body.inertia + shift_inertia(body.mass, body.center_of_mass)
-    entries = [float(inertia[i, k]) for i, k in _OWN_ORDER]
+    entries = [float(inertia[i, k]) for i, k in INERTIA_ENTRIES]
     return np.array([body.mass, *(body.mass * body.center_of_mass), *entries])
 
 
@@ -78,7 +77,7 @@ def _in_other_frame(pose: Array) -> Array:
     columns = []
     for unit in np.eye(10):
         inertia = np.zeros((3, 3))
-        for (i, k), value in zip(_OWN_ORDER, unit[4:], strict=True):
+        for (i, k), value in zip(INERTIA_ENTRIES, unit[4:], strict=True):
             inertia[i, k] = inertia[k, i] = value
         pseudo = pose @ pseudo_inertia(float(unit[0]), unit[1:4], inertia) @ pose.T
         moved = np.trace(pseudo[:3, :3]) * np.eye(3) - pseudo[:3, :3]

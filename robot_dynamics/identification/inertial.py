@@ -13,12 +13,10 @@ import numpy as np
 
 from robot_dynamics.model.chain import KinematicChain, RigidBody
 from robot_dynamics.model.lumping import lumped_body, moved_body
-from robot_dynamics.spatial import Array, second_moments, shift_inertia
+from robot_dynamics.spatial import INERTIA_ENTRIES, Array, second_moments, shift_inertia
 
 NAMES = ("m", "mcx", "mcy", "mcz", "Ixx", "Ixy", "Iyy", "Ixz", "Iyz", "Izz")
 COUNT = len(NAMES)
-_ENTRIES = ((0, 0), (0, 1), (1, 1), (0, 2), (1, 2), (2, 2))
-"""Row and column of each of the six entries of I."""
 _LEAST_SHARE = 1e-4
 _LEAST_RADIUS = 0.05
 
@@ -26,7 +24,7 @@ _LEAST_RADIUS = 0.05
 def parameters_of(body: RigidBody) -> Array:
     """(10,) inertial parameters of a body [kg, kg·m, kg·m²]."""
     inertia = body.inertia + shift_inertia(body.mass, body.center_of_mass)
-    entries = [inertia[i, j] for i, j in _ENTRIES]
+    entries = [inertia[i, j] for i, j in INERTIA_ENTRIES]
     return np.concatenate([[body.mass], body.mass * body.center_of_mass, entries])
 
 
@@ -40,7 +38,7 @@ def body_of(parameters: Array) -> RigidBody:
 def inertia_about_origin(parameters: Array) -> Array:
     """(3, 3) inertia about the origin of the link frame [kg·m²]."""
     inertia = np.zeros((3, 3))
-    for (i, j), value in zip(_ENTRIES, parameters[4:], strict=True):
+    for (i, j), value in zip(INERTIA_ENTRIES, parameters[4:], strict=True):
         inertia[i, j] = inertia[j, i] = value
     return inertia
 

@@ -16,7 +16,7 @@ import numpy as np
 from robot_dynamics.control.arm.payload import PayloadParameters
 from robot_dynamics.dynamics.compiled import CompiledDynamics
 from robot_dynamics.errors import StateError, short
-from robot_dynamics.spatial import Array
+from robot_dynamics.spatial import INERTIA_ENTRIES, Array
 
 SETTLED = 5.0
 """Time constants of the observer after which its filter has forgotten where it began."""
@@ -286,4 +286,4 @@ def _spread(g: Array, h: Array) -> Array:
     """(6,) inertia of a point mass by its first moment, times the mass: bilinear and symmetric in it."""
     outer = np.outer(g, h)
     matrix = float(g @ h) * np.eye(3) - 0.5 * (outer + outer.T)
-    return np.array([matrix[i, j] for i, j in ((0, 0), (0, 1), (1, 1), (0, 2), (1, 2), (2, 2))])
+    return np.array([matrix[entry] for entry in INERTIA_ENTRIES])
