@@ -52,9 +52,7 @@ style: $(VENV)/development.stamp
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 
-# The tests are compiled once before: each of the workers would.
-unit: $(VENV)/development.stamp
-	@$(BIN)/pytest --collect-only -q test >/dev/null || true
+unit: $(VENV)/compiled.stamp
 	$(BIN)/pytest -n auto --dist worksteal -m "not browser and not whole and not long" test
 
 # Types, and tests that take most of a second of processor time or more each: builds, sanitizers, searches,
@@ -132,6 +130,12 @@ $(VENV)/report.stamp: setup.py $(VENV)/bin/python
 
 $(VENV)/development.stamp: setup.py $(VENV)/runtime.stamp
 	@$(PIP) install -e '.[test]'
+	@touch $@
+
+# Tests that have changed are compiled once, in two processes: each of the workers of a run would.
+$(VENV)/compiled.stamp: $(VENV)/development.stamp $(shell find test -name '*.py')
+	@$(BIN)/pytest --collect-only -q test/control >/dev/null & \
+	$(BIN)/pytest --collect-only -q $(filter-out test/control,$(wildcard test/*/ test/test_*.py)) >/dev/null; wait
 	@touch $@
 
 $(VENV)/mutation.stamp: setup.py $(VENV)/development.stamp
