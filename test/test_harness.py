@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+from pathlib import Path
 from types import SimpleNamespace
 
 import long_first
@@ -134,15 +135,31 @@ def with_success(future):
     return SimpleNamespace(done=future.done, result=lambda: SimpleNamespace(success=True))
 
 
-@pytest.mark.parametrize("workers", [2, 3, 4])
-def test_every_worker_begins_with_its_part_of_the_long_files(workers):
-    files = [(0.0, list("abcdefgh")), (9.0, ["A"]), (0.0, list("ijklmno")), (20.0, ["B", "C"]), (8.0, ["D"])]
+@pytest.mark.parametrize("workers", [2, 4, 5])
+def test_workers_begin_with_the_long_files_and_half_of_them_with_those_that_wait(workers):
+    File = long_first.File
+    waiting = [File(["W", "w"], 20.0, True), File(["V"], 9.0, True)]
+    computing = [File(["C"], 12.0), File(["D", "d"], 8.0)]
+    files = [File(list("abcdefgh")), *waiting, File(list("ijklmno")), *computing]
     tests = long_first.arrange(files, workers)
-    assert sorted(tests) == sorted(test for _, some in files for test in some)
+    assert sorted(tests) == sorted(test for file in files for test in file.tests)
     sizes = long_first.shares(len(tests), workers)
-    starts = [sum(sizes[:k]) for k in range(workers)]
-    assert tests[0:2] == ["B", "C"] and tests[starts[1]] == "A"
-    assert tests[starts[1] + 1 if workers == 2 else starts[2]] == "D"
+    queues = [tests[sum(sizes[:k]) :][: sizes[k]] for k in range(workers)]
+    if workers == 2:
+        assert [queue[:3] for queue in queues] == [["W", "w", "V"], ["C", "D", "d"]]
+    else:
+        assert [queue[0] for queue in queues[:4]] == ["W", "C", "V", "D"]
+        assert queues[0][1] == "w" and queues[3][1] == "d"
+
+
+def test_a_file_of_nodes_takes_a_second_for_each_test_where_nothing_is_known():
+    described = long_first.described
+    tests = ["a", "b", "c"]
+    assert described(long_first.TESTS / "ros_docs" / "test_x.py", tests) == long_first.File(tests, 3.0, True)
+    assert described(long_first.TESTS / "model" / "test_x.py", tests) == long_first.File(tests, 0.0, False)
+    known = described(long_first.TESTS / "ros_model" / "test_following.py", tests)
+    assert known == long_first.File(tests, long_first.SECONDS["ros_model/test_following.py"], True)
+    assert described(Path("/elsewhere/ros_x.py"), tests) == long_first.File(tests, 0.0, False)
 
 
 def test_the_long_files_exist():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 
@@ -34,26 +35,43 @@ def shares(count: int, workers: int) -> list[int]:
     return sizes
 
 
-def arrange(files: list[tuple[float, list]], workers: int) -> list:
+@dataclass(frozen=True)
+class File:
+    """A file's tests, what they approximately take [s], and whether most of that is waiting for nodes."""
+
+    tests: list
+    seconds: float = 0.0
+    waits: bool = False
+
+
+def arrange(files: list[File], workers: int) -> list:
     """Tests in the order in which each worker begins with its part of the long files.
 
-    Idle workers steal from the end of another's queue, so that what is long must not stand there.
-    Tests of one long file stay together, because they share fixtures.
+    Files that wait begin in every second worker, those that compute in the others: the cores are busy
+    all the time. Idle workers steal from the end of another's queue, so that what is long must not
+    stand there. Tests of one long file stay together, because they share fixtures.
     """
-    sizes = shares(sum(len(tests) for _, tests in files), workers)
+    sizes = shares(sum(len(file.tests) for file in files), workers)
     queues: list[list] = [[] for _ in sizes]
     loads = [0.0] * workers
-    for seconds, tests in sorted((file for file in files if file[0]), key=lambda file: -file[0]):
-        fitting = [k for k in range(workers) if len(queues[k]) + len(tests) <= sizes[k]]
+    for file in sorted((file for file in files if file.seconds), key=lambda file: -file.seconds):
+        fitting = [k for k in range(workers) if len(queues[k]) + len(file.tests) <= sizes[k]]
         if not fitting:
-            return [test for _, tests in files for test in tests]
-        queue = min(fitting, key=lambda k: loads[k])
-        queues[queue] += tests
-        loads[queue] += seconds
-    others = iter([test for seconds, tests in files if not seconds for test in tests])
+            return [test for file in files for test in file.tests]
+        queue = min(fitting, key=lambda k: (k % 2 == file.waits, loads[k]))
+        queues[queue] += file.tests
+        loads[queue] += file.seconds
+    others = iter([test for file in files if not file.seconds for test in file.tests])
     for queue, size in zip(queues, sizes, strict=True):
         queue += [next(others) for _ in range(size - len(queue))]
     return [test for queue in queues for test in queue]
+
+
+def described(path: Path, tests: list) -> File:
+    """This file's tests; one of nodes takes a second where nothing else is known."""
+    name = path.relative_to(TESTS).as_posix() if TESTS in path.parents else ""
+    waits = name.startswith("ros_")
+    return File(tests, SECONDS.get(name, float(len(tests)) if waits else 0.0), waits)
 
 
 @pytest.hookimpl(trylast=True)  # After the choice by marks: the shares are counted.
@@ -61,6 +79,5 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Order the tests, in workers of pytest-xdist only."""
     workers = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
     if workers > 1:
-        known = {TESTS / name: seconds for name, seconds in SECONDS.items()}
-        files = [(known.get(path, 0.0), list(tests)) for path, tests in groupby(items, lambda i: i.path)]
+        files = [described(path, list(tests)) for path, tests in groupby(items, lambda i: i.path)]
         items[:] = arrange(files, workers)
