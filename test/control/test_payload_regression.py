@@ -8,7 +8,6 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from closed_loop import READY, description
-from scipy.signal import lfilter
 from two_arms import TWO_ARMS
 
 import robot_dynamics as rd
@@ -66,6 +65,8 @@ class Moved:
 
     def filtered(self, efforts):
         """First-order lag of the mean effort of each interval, from zero on."""
+        from scipy.signal import lfilter  # takes most of a second, in every worker that collects this file
+
         keeps = np.exp(-GAIN * self.period)
         mean = 0.5 * (efforts[1:] + efforts[:-1])
         return np.concatenate(

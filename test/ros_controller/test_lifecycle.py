@@ -198,7 +198,7 @@ def test_another_robot_is_refused_while_the_node_commands_its_own():
         ' izz="0.1"/></inertial></link><joint name="turn" type="continuous"><parent link="ground"/>'
         '<child link="base"/><axis xyz="0 0 1"/></joint></robot>',
     )
-    with NodeProcess(NODE) as node, peer_with(node) as peer:
+    with controller(robot_description="") as node, peer_with(node) as peer:
         robot = Robot(peer)
         describe = peer.publisher(String, "robot_description", qos.DESCRIPTION)
         describe.publish(String(data=TWO_LINKS))
