@@ -71,8 +71,6 @@ def main() -> int:
     parser.add_argument("folder", nargs="?", type=Path, default=Path(sysconfig.get_path("purelib")))
     parser.add_argument("--against", type=Path, metavar="FILE")
     arguments = parser.parse_args()
-    warnings.simplefilter("ignore")
-    logging.disable(logging.WARNING)
     if not arguments.against:
         for name, counts in lines(arguments.folder):
             print(f"{name}\t{counts}", flush=True)
@@ -109,4 +107,6 @@ def _numbers(counts: str) -> dict[str, int]:
 
 
 if __name__ == "__main__":
+    warnings.simplefilter("ignore")
+    logging.disable(logging.WARNING)
     sys.exit(main())
