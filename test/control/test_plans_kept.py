@@ -32,9 +32,7 @@ class Core:
         self.offered, self.withdrawn, self.taken = [], [], 0
         self.hold = np.array([0.7, -0.7])
         self.motion = np.array([[1.0, 2.0], [0.5, -0.25], [-0.125, 0.0625]])
-        self.plans = Plans(
-            self, "core", 2, self, lambda place: ("rest", *place), lambda *all: ("moves", *all), self.take
-        )
+        self.plans = Plans(self, "core", 2, self, lambda *coordinates: coordinates, self.take)
 
     def read(self):
         return SimpleNamespace(**vars(self.picture))
@@ -186,6 +184,34 @@ def test_of_the_queue_the_last_that_has_begun_is_followed():
     assert plans.waits(17.9) and not plans.waits(18.0)
 
 
+def test_a_motion_has_what_is_followed_at_each_time_rests_after_its_end_and_the_stop_before_it():
+    """Of quintics by numpy's polynomials; a stop from 12.5 s on that goes on until the first begins."""
+    core = Core()
+    for start in (14.0, 16.0):
+        core.picture.considered = core.plans.last
+        core.accept(followed(start, start + 1.5))
+    core.picture.waiting, core.picture.rests, core.picture.time = (1, 2), 12.8, 12.5
+    times = np.array([16.0, 12.6, 14.75, 15.5, 13.0, 17.4999, 18.0, 14.0])
+    place, rate, acceleration = core.motion
+    moved = [place + since * (rate + 0.5 * since * acceleration) for since in (0.1, 0.3)]
+    rests = np.zeros(2)
+    expected = {
+        12.6: (moved[0], rate + 0.1 * acceleration, acceleration),
+        13.0: (moved[1], rests, rests),
+        15.5: (np.array([30.0, 36.0]), rests, rests),  # sums of all coefficients
+        18.0: (np.array([30.0, 36.0]), rests, rests),
+    }
+    for start, time in ((14.0, 14.0), (14.0, 14.75), (16.0, 16.0), (16.0, 17.4999)):
+        joints = [
+            np.polynomial.Polynomial(np.arange(6) * 2.0 + joint, [start, start + 1.5], [0.0, 1.0])
+            for joint in (0, 1)
+        ]
+        expected[time] = tuple(np.array([joint.deriv(k)(time) for joint in joints]) for k in range(3))
+    found = core.plans.motion(times)
+    for part, rows in enumerate(found):
+        np.testing.assert_allclose(rows, [expected[time][part] for time in times], atol=1e-12)
+
+
 def test_followed_are_those_that_wait_are_active_or_were_followed_to_their_end():
     core, plans, one = four()
     assert [plans.follows(each) for each in one[1:]] == [False, False, True, True, True, True, True]
@@ -205,18 +231,18 @@ def test_followed_are_those_that_wait_are_active_or_were_followed_to_their_end()
 
 def test_without_a_plan_the_reference_rests_where_the_robot_is_held():
     core = Core()
-    assert core.plans.reference(10.5) == ("rest", 0.7, -0.7)
-    core.picture.rests = 10.0
-    assert core.plans.reference(10.5) == ("rest", 0.7, -0.7)
+    for rests in (0.0, 10.0):
+        core.picture.rests = rests
+        place, *derivatives = core.plans.reference(10.5)
+        assert place.tolist() == [0.7, -0.7] and place is not core.hold and not np.any(derivatives)
 
 
 @pytest.mark.parametrize(("time", "since"), [(9.0, 0.0), (10.0, 0.0), (10.5, 0.5), (11.75, 1.75)])
 def test_the_reference_of_a_stop_keeps_its_present_deceleration(time, since):
     core = Core()
     core.picture.rests = 12.0
-    kind, place, rate, acceleration = core.plans.reference(time)
+    place, rate, acceleration = core.plans.reference(time)
     start, speed, bend = np.array([[1.0, 2.0], [0.5, -0.25], [-0.125, 0.0625]])
-    assert kind == "moves"
     np.testing.assert_allclose(place, start + speed * since + bend * since**2 / 2.0)
     np.testing.assert_allclose(rate, speed + bend * since)
     np.testing.assert_array_equal(acceleration, bend)
@@ -227,9 +253,9 @@ def test_after_its_end_a_stop_rests_where_it_came_to():
     core = Core()
     core.picture.rests = 12.0
     for time in (12.0, 99.0):
-        kind, *place = core.plans.reference(time)
-        assert kind == "rest"
+        place, *derivatives = core.plans.reference(time)
         np.testing.assert_allclose(place, [1.0 + 1.0 - 0.25, 2.0 - 0.5 + 0.125])
+        assert not np.any(derivatives)
 
 
 def test_the_last_plan_is_withdrawn():

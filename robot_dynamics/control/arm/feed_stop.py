@@ -12,7 +12,6 @@ from itertools import islice
 import numpy as np
 
 from robot_dynamics.control.arm.inverse_dynamics import EffortModel
-from robot_dynamics.control.arm.trajectory import Reference
 from robot_dynamics.control.spline import QuinticSpline, hermite_spline
 from robot_dynamics.spatial import Array
 
@@ -35,12 +34,14 @@ second one is tried. Where a path speeds up as it may, its stop needs 2.4 times 
 ROUNDING = 1e-9
 """Share of an acceleration by which rounding may exceed it."""
 
+Path = Callable[[Array], tuple[Array, Array, Array]]
+"""Positions, velocities and accelerations (m, n) of a path at times (m,)."""
 States = tuple[Array, Array, Array, Array]
 """Times (m,), positions, velocities and accelerations (m, n) of knots."""
 
 
 def stop_spline(
-    reference: Callable[[float], Reference],
+    path: Path,
     start: float,
     deceleration: Array,
     dynamics: EffortModel,
@@ -52,7 +53,7 @@ def stop_spline(
     where the path turns back. It does not wait for longer than a stop of LONGEST would follow the path.
 
     Args:
-        reference: of the other path, by time [s].
+        path: the other path.
         start: when the stop begins [s].
         deceleration: (n,) largest of each joint [rad/s² or m/s²].
         dynamics: gives the efforts.
@@ -61,14 +62,14 @@ def stop_spline(
 
     def tried(begin: float, duration: float) -> tuple[States, float]:
         """A stop, and the share of the permitted deceleration that it needs, infinite beyond the efforts."""
-        states, along = _slowed(reference, begin, duration)
+        states, along = _slowed(path, begin, duration)
         efforts = np.abs(dynamics.inverse_dynamics(*states[1:]))
         cruising = np.abs(dynamics.inverse_dynamics(*along))
         share = float((np.abs(states[3]) / np.maximum(deceleration, np.abs(along[2]))).max())
         return states, share if (efforts <= np.maximum(EFFORT_SHARE * limits, cruising)).all() else np.inf
 
     harder = None
-    for duration in _durations(reference(start), deceleration):
+    for duration in _durations(path, start, deceleration):
         states, share = tried(start, duration)
         if share <= 1.0 + ROUNDING:
             return _through(states)
@@ -77,16 +78,17 @@ def stop_spline(
     if harder is not None:
         return _through(harder)
     for begin in start + np.arange(WAIT, 0.5 * LONGEST, WAIT):
-        for duration in islice(_durations(reference(begin), deceleration), 0, LAST_TRIED, 2):
+        for duration in islice(_durations(path, begin, deceleration), 0, LAST_TRIED, 2):
             later, share = tried(begin, duration)
             if share <= 1.0 + ROUNDING:
-                return _through(_joined(_along(reference, start, begin), later))
+                return _through(_joined(_along(path, start, begin), later))
     return _through(states)
 
 
-def _durations(leaves: Reference, deceleration: Array) -> Iterator[float]:
-    """Durations that are tried of a stop from a state, the longest last [s]."""
-    shortest = max(SHORTEST, PEAK * float(np.max(np.abs(leaves.velocity) / deceleration)))
+def _durations(path: Path, begin: float, deceleration: Array) -> Iterator[float]:
+    """Durations that are tried of a stop from a time on, the longest last [s]."""
+    _, [leaves], _ = path(np.array([begin]))
+    shortest = max(SHORTEST, PEAK * float(np.max(np.abs(leaves) / deceleration)))
     duration = shortest
     while duration < LONGEST:
         yield duration
@@ -106,27 +108,17 @@ def _joined(first: States, then: States) -> States:
     return times, q, v, a
 
 
-def _along(reference: Callable[[float], Reference], start: float, end: float) -> States:
+def _along(path: Path, start: float, end: float) -> States:
     """Knots of the path itself, but for the last."""
     times = np.linspace(start, end, max(2, round((end - start) / STEP)) + 1)[:-1]
-    return (times, *_motion(reference, times))
+    return (times, *path(times))
 
 
-def _motion(reference: Callable[[float], Reference], times: Array) -> tuple[Array, Array, Array]:
-    passed = [reference(float(time)) for time in times]
-    q, v, a = (
-        np.array([getattr(one, name) for one in passed]) for name in ("position", "velocity", "acceleration")
-    )
-    return q, v, a
-
-
-def _slowed(
-    reference: Callable[[float], Reference], start: float, duration: float
-) -> tuple[States, tuple[Array, Array, Array]]:
+def _slowed(path: Path, start: float, duration: float) -> tuple[States, tuple[Array, Array, Array]]:
     """Knots of a stop, and states of the path itself there."""
     share = np.linspace(0.0, 1.0, max(2, round(duration / STEP)) + 1)
     clock = start + duration * (share - share**3 + 0.5 * share**4)
     pace, change = (1.0 - share) ** 2 * (1.0 + 2.0 * share), -6.0 * share * (1.0 - share) / duration
-    q, v, a = _motion(reference, clock)
+    q, v, a = path(clock)
     pace, change = pace[:, None], change[:, None]
     return (start + duration * share, q, v * pace, a * pace**2 + v * change), (q, v, a)

@@ -409,7 +409,7 @@ class Feedforward:
             return None
         limits = self.effort_limits
         braking = self._deceleration if deceleration is None else deceleration
-        path = Trajectory(stop_spline(self._core.reference, leaves.now, braking, leaves.dynamics, limits))
+        path = Trajectory(stop_spline(self._core.motion, leaves.now, braking, leaves.dynamics, limits))
         self.epoch += 1
         plan = self._sampled(path, True, replace(leaves, epoch=self.epoch))
         return None if self.accept(plan, now) else plan

@@ -73,7 +73,6 @@ class CoreController(Generic[R]):
             self._core,
             joints,
             self._snapshot,
-            self.at_rest,
             self.reference_of,
             self._take_plan,
         )
@@ -281,6 +280,10 @@ class CoreController(Generic[R]):
     def reference(self, time: float) -> R:
         """The reference at ``time`` [s]."""
         return self._plans.reference(time)
+
+    def motion(self, times: Array) -> tuple[Array, Array, Array]:
+        """Coordinates of the references at ``times`` (m,) [s], and their derivatives, (m, n) each."""
+        return self._plans.motion(times)
 
     def follows(self, trajectory: Timed[R]) -> bool:
         """Check whether ``trajectory`` is followed, will be from its start on, or was followed to its end.

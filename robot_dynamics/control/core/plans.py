@@ -66,8 +66,7 @@ class Plans(Generic[R]):
         core: ``rd_core *``.
         joints: n, of the machine.
         snapshot: of the core.
-        at_rest: the reference that stays at a place (n,).
-        moving: the reference with a place, rates and second derivatives (n,).
+        reference_of: the reference with a place, rates and second derivatives (n,).
         take: lets the core look at the plan that was handed over.
     """
 
@@ -77,13 +76,12 @@ class Plans(Generic[R]):
         core: Any,
         joints: int,
         snapshot: Snapshot,
-        at_rest: Callable[[Array], R],
-        moving: Callable[[Array, Array, Array], R],
+        reference_of: Callable[[Array, Array, Array], R],
         take: Callable[[], None],
     ) -> None:
         self._library, self._core, self._snapshot = library, core, snapshot
         self._joints = joints
-        self._at_rest, self._moving = at_rest, moving
+        self._reference_of = reference_of
         self._take = take
         self._kept: dict[int, _Kept[R]] = {}
 
@@ -130,14 +128,33 @@ class Plans(Generic[R]):
         now = self._snapshot.read()
         if (trajectory := self._begun(now, time)) is not None:
             return trajectory.sample(time)
-        if now.rests > now.time:
-            place, rate, acceleration = self._snapshot.motion
-            since = min(max(0.0, time - now.time), max(0.0, now.rests - now.time))
-            moved = place + since * (rate + 0.5 * since * acceleration)
-            if time >= now.rests:
-                return self._at_rest(moved)
-            return self._moving(moved, rate + since * acceleration, acceleration.copy())
-        return self._at_rest(self._snapshot.hold)
+        return self._reference_of(*self._unplanned(now, time))
+
+    def _unplanned(self, now: Any, time: float) -> tuple[Array, Array, Array]:
+        """Coordinates (n,) of a stop, or of what is held, and their derivatives."""
+        zero = np.zeros(self._joints)
+        if now.rests <= now.time:
+            return self._snapshot.hold.copy(), zero, zero
+        place, rate, acceleration = self._snapshot.motion
+        since = min(max(0.0, time - now.time), max(0.0, now.rests - now.time))
+        moved = place + since * (rate + 0.5 * since * acceleration)
+        if time >= now.rests:
+            return moved, zero, zero
+        return moved, rate + since * acceleration, acceleration.copy()
+
+    def motion(self, times: Array) -> tuple[Array, Array, Array]:
+        """Coordinates of the references at ``times`` (m,) [s], and their derivatives, (m, n) each."""
+        found = np.empty((3, len(times), self._joints))
+        left = np.ones(len(times), dtype=bool)
+        now = self._snapshot.read()
+        for each in self._queue(now):
+            begun = left & (times >= each.start)
+            found[:, begun] = each.spline.at(times[begun])
+            found[1:, begun & (times >= each.end)] = 0.0
+            left &= ~begun
+        for k in np.flatnonzero(left):
+            found[:, k] = self._unplanned(now, float(times[k]))
+        return found[0], found[1], found[2]
 
     def queue(self) -> tuple[SplineTrajectory[R], ...]:
         """Trajectories that are followed or wait, the last one first."""
