@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from inner_core import inner
-from made_up_platform import legs_of
 from platform_body import POSE, TWIST, PlatformBody
+from platform_legs import legs_of
 from scipy.spatial.transform import Rotation
 
 FOUND, SINGULAR, NOT_FOUND, NOT_A_LENGTH = range(4)

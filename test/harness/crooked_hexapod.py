@@ -4,19 +4,13 @@ from dataclasses import replace
 
 import numpy as np
 from motion_base import machine
+from moving_reference import PACE
+from platform_legs import legs_of, replace_legs
 from scipy.spatial.transform import Rotation
 
 from robot_dynamics import stewart
-from robot_dynamics.control.stewart.envelope import Pace, ReferenceEnvelope
-
-WIDE = {
-    "shortest": 0.0,
-    "longest": np.inf,
-    "speed": np.inf,
-    "force": np.inf,
-    "base_angle": np.inf,
-    "platform_angle": np.inf,
-}
+from robot_dynamics.control.stewart.envelope import ReferenceEnvelope
+from robot_dynamics.stewart.machine import LegLimits
 
 
 def crooked():
@@ -36,23 +30,18 @@ CROOKED = crooked()
 
 def limited(condition=1e9, **limits):
     """The machine with these limits of all legs and no others; a mapping gives those of single legs."""
-    legs = []
-    for k, leg in enumerate(CROOKED.legs):
-        own = {
-            name: value.get(k, WIDE[name]) if isinstance(value, dict) else value
-            for name, value in limits.items()
-        }
-        legs.append(replace(leg, limits=replace(leg.limits, **{**WIDE, **own})))
-    return replace(CROOKED, legs=tuple(legs), condition_limit=condition)
+    each = {
+        name: value if isinstance(value, dict) else dict.fromkeys(range(6), value)
+        for name, value in limits.items()
+    }
+    own = [LegLimits(**{name: value[k] for name, value in each.items() if k in value}) for k in range(6)]
+    return replace(replace_legs(CROOKED, limits=own), condition_limit=condition)
 
 
 def legs_at(position, rotation):
     """Lengths (6,), directions (6, 3) and Jacobian (6, 6), by numpy."""
-    arms = np.array([rotation @ leg.platform_point for leg in CROOKED.legs])
-    vectors = position + arms - np.array([leg.base_point for leg in CROOKED.legs])
-    lengths = np.linalg.norm(vectors, axis=1)
-    along = vectors / lengths[:, None]
-    return lengths, along, np.hstack([along, np.cross(arms, along)])
+    lengths, jacobian = legs_of(CROOKED.base_points, CROOKED.platform_points, position, rotation)
+    return lengths, jacobian[:, :3], jacobian
 
 
 class Forces:
@@ -69,7 +58,7 @@ class Forces:
 
 
 def pace(**changes):
-    return replace(Pace(4.0, 3.0, np.full(6, np.inf), 1.0), **changes)
+    return replace(PACE, **changes)
 
 
 def envelope(forces=0.0, **limits):

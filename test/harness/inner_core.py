@@ -25,7 +25,7 @@ typedef int64_t atomic_int_fast64_t; typedef int atomic_int; typedef double atom
 
 
 def _own_lines(header: Path, *beside: Path) -> str:
-    """What the preprocessor makes of the package's headers, without the system's."""
+    """Output of the preprocessor for the package's headers, without the system's."""
     folders = (FOLDER, FOLDER / "platform", FOLDER.parents[1] / "stewart" / "native")
     options = [*(f"-I{folder}" for folder in folders), *(f"-include{name}" for name in beside)]
     call = [*find_compiler().command, "-E", *options, str(header)]
@@ -84,7 +84,7 @@ class Inner:
         return self.ffi.cast("rd_settings *", self.core.settings)
 
     def text(self, function: str, *arguments: Any) -> tuple[int, str]:
-        """What a function returns that writes a text, and the text."""
+        """Result of a function that writes a text, and the text."""
         written = self.ffi.new("char[]", 600)
         found = getattr(self.calls, function)(*arguments, written, 600)
         return found, self.ffi.string(written).decode()

@@ -68,7 +68,7 @@ def arrange(files: list[File], workers: int) -> list:
 
 
 def described(path: Path, tests: list) -> File:
-    """This file's tests; one of nodes takes a second where nothing else is known."""
+    """Tests of a file; those of nodes take a second each where nothing else is known."""
     name = path.relative_to(TESTS).as_posix() if TESTS in path.parents else ""
     waits = name.startswith("ros_")
     return File(tests, SECONDS.get(name, float(len(tests)) if waits else 0.0), waits)

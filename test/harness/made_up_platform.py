@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 from made_up_arm import MadeUpArm
+from platform_legs import legs_of
 
 HOME = np.array([0.05, -0.02, 1.3])
-"""Where the platform of these tests is at home [m]."""
+"""Position of the platform of these tests at home [m]."""
 
 
 def about(axis, angle):
@@ -36,15 +37,6 @@ def quaternion(angles):
         np.append(np.sin(angle / 2.0) * np.eye(3)[k], np.cos(angle / 2.0)) for k, angle in enumerate(angles)
     ]
     return product(product(turns[2], turns[1]), turns[0])
-
-
-def legs_of(base, top, place, rotation):
-    """(6) lengths of legs and (6, 6) Jacobian."""
-    arms = top @ rotation.T
-    legs = place + arms - base
-    lengths = np.linalg.norm(legs, axis=1)
-    directions = legs / lengths[:, None]
-    return lengths, np.hstack([directions, np.cross(arms, directions)])
 
 
 class MadeUpPlatform(MadeUpArm):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from inner_core import inner
-from made_up_platform import legs_of
+from platform_legs import legs_of
 from scipy.spatial.transform import Rotation
 
 from robot_dynamics.spatial import cross, skew
@@ -177,7 +177,7 @@ WRENCH = np.array([31.0, -22.0, 17.0, -4.0, 6.0, 5.0])
 
 def motion_of(place, rate, second):
     """Pose, twist and acceleration of a reference: sums over the axes of yaw, pitch and roll."""
-    yaw, pitch, roll = (Rotation.from_rotvec(v) for v in np.diag(place[[5, 4, 3]])[:, [2, 1, 0]][:, ::1])
+    yaw, pitch, roll = (Rotation.from_rotvec(place[k] * np.eye(3)[k - 3]) for k in (5, 4, 3))
     outer = [np.eye(3), yaw.as_matrix(), (yaw * pitch).as_matrix()]
     axes = [outer[0][:, 2], outer[1][:, 1], outer[2][:, 0]]
     w, alpha = np.zeros(3), np.zeros(3)

@@ -1,0 +1,32 @@
+"""Legs of a platform: machines with other legs, and lengths and Jacobian by numpy."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+
+def replace_leg(machine, number, **fields):
+    """A machine with other fields of one leg."""
+    legs = list(machine.legs)
+    legs[number] = replace(legs[number], **fields)
+    return replace(machine, legs=tuple(legs))
+
+
+def replace_legs(machine, **fields):
+    """A machine with other fields of all legs; a field has six values, one for each leg."""
+    legs = [
+        replace(leg, **{name: values[k] for name, values in fields.items()})
+        for k, leg in enumerate(machine.legs)
+    ]
+    return replace(machine, legs=tuple(legs))
+
+
+def legs_of(base, top, place, rotation):
+    """(6) lengths of legs and (6, 6) Jacobian, whose first three columns are the legs' directions."""
+    arms = top @ rotation.T
+    legs = place + arms - base
+    lengths = np.linalg.norm(legs, axis=1)
+    directions = legs / lengths[:, None]
+    return lengths, np.hstack([directions, np.cross(arms, directions)])
