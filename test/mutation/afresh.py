@@ -1,6 +1,6 @@
 """Judge faults in Python modules: a process that forks for each, and imports the package in the fork.
 
-It runs in a copy of the repository, which it changes, and has imported what the tests need of other packages,
+It runs in a copy of the repository, which it changes. It has imported what the tests need of other packages,
 so that a fork imports only the package. Standard input and output are those of forked.py.
 """
 

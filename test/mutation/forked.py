@@ -70,7 +70,7 @@ class Judge:
             self._answer(self._judged(json.loads(line)))
         return True
 
-    # What tests reach.
+    # Lines that tests reach.
 
     def _measure(self) -> None:
         for test in unmeasured(self._orders, self._memory):

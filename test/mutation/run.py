@@ -59,7 +59,7 @@ NO_TEST = 5
 
 @dataclass(frozen=True)
 class Verdict:
-    """What became of a mutant.
+    """Outcome of a mutant.
 
     Attributes:
         name: module, line and operator.

@@ -22,7 +22,7 @@ Fault = MutationSpec | CFault
 
 
 def targets(words: Iterable[str], package: Path) -> list[Target]:
-    """What ``control``, ``control/core/*.c`` and ``codegen/partition.py:40`` name inside ``package``.
+    """Targets inside ``package`` for words as ``control``, ``control/core/*.c``, ``codegen/partition.py:40``.
 
     Raises:
         ValueError: a word names nothing.
@@ -52,7 +52,7 @@ def matters(operator: str) -> bool:
 
 
 def silent_spans(source: str) -> list[tuple[Position, Position]]:
-    """Where a fault changes no behaviour that matters.
+    """Spans of a source in which a fault changes no behaviour that matters.
 
     Annotations and names of types, which nobody evaluates; ``strict`` of a ``zip`` of lists that are equally
     long anyway; ``maximum`` of a parameter, which only keeps out what cannot be meant.
@@ -83,8 +83,8 @@ def mutants(target: Target, root: Path) -> Iterator[Fault]:
         yield from c_faults(target, root)
         return
     file = root / target.path
-    silent = silent_spans(file.read_text(encoding="utf-8"))
-    lines = file.read_text(encoding="utf-8").splitlines()
+    source = file.read_text(encoding="utf-8")
+    silent, lines = silent_spans(source), source.splitlines()
     nodes = list(ast_nodes(get_ast_from_path(file)))
     for name in filter(matters, sorted(operator_names())):
         operator = get_operator(name)()
