@@ -7,16 +7,21 @@ accelerations from differences of high order.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.spatial.transform import Rotation
+
+from robot_dynamics import stewart
 
 # Central differences of eighth order: offsets 1..4.
 FIRST = np.array([4 / 5, -1 / 5, 4 / 105, -1 / 280])
 SECOND = np.array([8 / 5, -1 / 5, 8 / 315, -1 / 560])
 STEP = 0.01
+HOME = np.array([0.02, -0.03, 0.6, 0.05, -0.1, 0.1])
+"""Position [m], roll, pitch and yaw [rad] of random machines at home."""
 
 
 @dataclass(frozen=True)
@@ -173,23 +178,72 @@ def random_oracle(seed: int) -> Oracle:
         "gravity": (rng.normal(size=3) * 1.5 + [0.0, 0.0, -9.5]).tolist(),
         "characteristic_length": 0.3,
         "condition_limit": 1000.0,
-        "home": {"position": [0.02, -0.03, 0.6], "roll_pitch_yaw": [0.05, -0.1, 0.1]},
+        "home": {"position": HOME[:3].tolist(), "roll_pitch_yaw": HOME[3:].tolist()},
         "platform": platform.description(),
         "legs": legs,
     }
     return Oracle(mapping, platform, tuple(clouds))
 
 
+def driven_oracle(seed: int, coulomb: bool = True) -> Oracle:
+    """A random machine of point masses with all of it; every leg different, some without."""
+    oracle = random_oracle(seed)
+    rng = np.random.default_rng(seed + 50)
+    for number, leg in enumerate(oracle.mapping["legs"]):
+        if number != 1:
+            leg["drive"] = {
+                "lead": rng.uniform(0.005, 0.02),
+                "screw_inertia": rng.uniform(1e-5, 5e-5),
+                "rotor_inertia": rng.uniform(1e-6, 1e-5),
+                "gear_ratio": rng.uniform(0.5, 3.0),
+            }
+        if number != 2:
+            leg["spring"] = {
+                "length": rng.uniform(0.5, 0.7),
+                "force": rng.uniform(-50.0, 100.0),
+                "stiffness": 0.0 if number == 3 else rng.uniform(50.0, 500.0),
+            }
+        if coulomb and number != 4:
+            leg["friction"]["coulomb"] = rng.uniform(5.0, 40.0)
+    return oracle
+
+
+def let_spin(leg: dict[str, Any]) -> None:
+    """Give a leg a spherical joint at its base too, two round bodies, and no friction that would turn it."""
+    leg["base_joint"] = "spherical"
+    del leg["universal_axis"]
+    leg["friction"]["universal"] = leg["friction"]["spherical"] = 0.0
+    for part, x in (("lower", 0.2), ("upper", -0.25)):
+        leg[part]["center_of_mass"] = [x, 0.0, 0.0]
+        leg[part]["inertia"] = np.diag([0.004, 0.03, 0.03]).tolist()
+
+
+def driven_machine(seed: int, spinning: Sequence[int] = ()) -> stewart.Machine:
+    """The machine of :func:`driven_oracle`; the legs ``spinning`` have spherical joints at both ends."""
+    mapping = driven_oracle(seed).mapping
+    for number in spinning:
+        let_spin(mapping["legs"][number])
+    return stewart.load(mapping).machine
+
+
+def states_near_home(seed: int, *batch: int) -> list[np.ndarray]:
+    """Parts of states, as pack takes them, that move and are loaded in every direction."""
+    random = np.random.default_rng(seed)
+    place = HOME[:3] + random.uniform(-0.04, 0.04, (*batch, 3))
+    turn = Rotation.from_rotvec(random.uniform(-0.2, 0.2, (*batch, 3)).reshape(-1, 3)).as_quat()
+    others = [random.normal(size=(*batch, 3)) * size for size in (0.6, 1.1, 3.0, 4.0, 60.0, 9.0)]
+    return [place, turn.reshape(*batch, 4), *others]
+
+
 def random_motion(seed: int) -> Callable[[Any], np.ndarray]:
     """A smooth motion near home: position, roll, pitch, yaw at a real or complex time."""
     rng = np.random.default_rng(seed + 1000)
-    home = np.array([0.02, -0.03, 0.6, 0.05, -0.1, 0.1])
     size = np.array([0.05, 0.05, 0.05, 0.15, 0.15, 0.15])
     phase = rng.uniform(0.0, 6.0, (2, 6))
     frequency = rng.uniform(1.5, 4.0, (2, 6))
 
     def motion(time: Any) -> np.ndarray:
-        return home + size * (np.sin(frequency * time + phase)).sum(axis=0)
+        return HOME + size * (np.sin(frequency * time + phase)).sum(axis=0)
 
     return motion
 

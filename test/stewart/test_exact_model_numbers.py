@@ -4,44 +4,24 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from stewart_oracles import random_oracle, rotation
+from platform_legs import replace_leg, replace_legs
+from stewart_oracles import driven_machine, random_oracle, states_near_home
 
 from robot_dynamics import stewart
 from robot_dynamics.codegen.expression import ExpressionGraph
 from robot_dynamics.stewart.exact_model import PlatformInputs, _cylinder, actuator_forces
-from robot_dynamics.stewart.orientation import quaternion_from_rotation
 from robot_dynamics.stewart.program import _reached, _tally
 from robot_dynamics.stewart.regrouping import _frame, regroup
 
 COUNT = 5
 
 
-def driven_machine(seed, axes=None):
-    """Point masses; two of three legs have a drive, dry friction or a spring, each of its own."""
-    mapping = random_oracle(seed).mapping
-    rng = np.random.default_rng(seed + 90)
-    for k, leg in enumerate(mapping["legs"]):
-        if k % 3 != 0:
-            leg["drive"] = {"lead": rng.uniform(0.005, 0.02), "screw_inertia": rng.uniform(1e-5, 5e-5)}
-        if k % 3 != 1:
-            leg["friction"]["coulomb"] = rng.uniform(5.0, 40.0)
-        if k % 3 != 2:
-            leg["spring"] = {"length": 0.6, "force": rng.uniform(-90.0, 90.0), "stiffness": 100.0 + 50.0 * k}
-        if axes is not None:
-            leg["universal_axis"] = list(axes[k])
-    return stewart.load(mapping).machine
-
-
-def motion_near_home(machine, seed):
-    """Poses, twists, accelerations and wrenches (N, ...), slow legs among them."""
-    rng = np.random.default_rng(seed)
-    positions = machine.home_position + 0.04 * rng.normal(size=(COUNT, 3))
-    turns = np.array([rotation(a) for a in 0.15 * rng.normal(size=(COUNT, 3))]) @ machine.home_rotation
-    others = [rng.normal(size=(COUNT, 3)) for _ in range(6)]
-    others[4] *= 30.0
-    others[0][0] *= 1e-3
-    others[1][0] *= 1e-3
-    return positions, quaternion_from_rotation(turns), others
+def slow_states(seed):
+    """Parts of states near home, of which the first is slow."""
+    positions, quaternions, *others = states_near_home(seed, COUNT)
+    for velocity in others[:2]:
+        velocity[0] *= 1e-3
+    return positions, quaternions, others
 
 
 def each(parameters, positions, quaternions, others):
@@ -72,8 +52,10 @@ FLAT = [
     ids=str,
 )
 def test_numbers_give_the_forces_of_the_newton_euler_model(axes, choices):
-    machine = driven_machine(7, axes)
-    positions, quaternions, others = motion_near_home(machine, 11)
+    machine = driven_machine(7)
+    if axes is not None:
+        machine = replace_legs(machine, universal_axis=axes)
+    positions, quaternions, others = slow_states(11)
     expected = stewart.StewartPlatform(machine).inverse_dynamics(
         positions, quaternions, *others, on_violation="report"
     )
@@ -88,7 +70,7 @@ def test_legs_without_weight_and_a_machine_without_gravity_have_the_same_forces_
     for leg in mapping["legs"][:3]:
         leg["upper"] = {"mass": 0.0, "center_of_mass": [0.0] * 3, "inertia": [[0.0] * 3] * 3}
     platform = stewart.load(mapping)
-    positions, quaternions, others = motion_near_home(platform.machine, 3)
+    positions, quaternions, others = slow_states(3)
     expected = platform.inverse_dynamics(positions, quaternions, *others, on_violation="report")
     found = each(regroup(platform.machine), positions, quaternions, others)
     scale = np.abs(expected.actuator_forces).max()
@@ -99,7 +81,7 @@ def test_the_parts_hand_on_the_reference_points_motion_the_wrench_and_the_legs()
     """Rigid-body kinematics and the Newton-Euler equations of the regrouped platform, written in vectors."""
     machine = driven_machine(7)
     parameters = regroup(machine, 2, (0, 3, 5))
-    positions, quaternions, others = motion_near_home(machine, 4)
+    positions, quaternions, others = slow_states(4)
     velocity, w, acceleration, alpha, force, torque = (part[1] for part in others)
     parts = {}
     actuator_forces(
@@ -142,12 +124,12 @@ def test_the_parts_hand_on_the_reference_points_motion_the_wrench_and_the_legs()
 @pytest.mark.parametrize("amount", [1.0, -1.0, 0.25])
 def test_forces_are_proportional_to_what_is_added_to_a_leg(field, amount):
     machine = driven_machine(7)
-    positions, quaternions, others = motion_near_home(machine, 5)
+    positions, quaternions, others = slow_states(3)
     given = regroup(machine)
 
     def forces(value):
-        legs = (replace(given.legs[0], **{field: value}), *given.legs[1:])
-        return each(replace(given, legs=legs), positions[:1], quaternions[:1], [part[:1] for part in others])
+        one = replace_leg(given, 0, **{field: value})
+        return each(one, positions[:1], quaternions[:1], [part[:1] for part in others])
 
     none = forces(0.0)
     added = forces(amount) - none

@@ -5,7 +5,7 @@ import copy
 import numpy as np
 import pytest
 import yaml
-from stewart_oracles import random_motion, random_oracle, state
+from stewart_oracles import FIRST, driven_oracle, random_motion, random_oracle, state
 
 from robot_dynamics import stewart
 from robot_dynamics.control.stewart.controller import StewartController
@@ -15,31 +15,6 @@ from robot_dynamics.errors import ModelError
 from robot_dynamics.resources import resource
 from robot_dynamics.stewart.actuators import passive_forces
 from robot_dynamics.stewart.orientation import quaternion_from_rotation, rotation_of
-
-FIRST = np.array([4 / 5, -1 / 5, 4 / 105, -1 / 280])
-
-
-def driven_oracle(seed, coulomb=True):
-    """A random machine of point masses with all of it; every leg different, some without."""
-    oracle = random_oracle(seed)
-    rng = np.random.default_rng(seed + 50)
-    for number, leg in enumerate(oracle.mapping["legs"]):
-        if number != 1:
-            leg["drive"] = {
-                "lead": rng.uniform(0.005, 0.02),
-                "screw_inertia": rng.uniform(1e-5, 5e-5),
-                "rotor_inertia": rng.uniform(1e-6, 1e-5),
-                "gear_ratio": rng.uniform(0.5, 3.0),
-            }
-        if number != 2:
-            leg["spring"] = {
-                "length": rng.uniform(0.5, 0.7),
-                "force": rng.uniform(-50.0, 100.0),
-                "stiffness": 0.0 if number == 3 else rng.uniform(50.0, 500.0),
-            }
-        if coulomb and number != 4:
-            leg["friction"]["coulomb"] = rng.uniform(5.0, 40.0)
-    return oracle
 
 
 def stored(oracle, motion, time):

@@ -4,7 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
-from stewart_oracles import FIRST, STEP, random_motion, random_oracle, rotation, state
+from stewart_oracles import FIRST, STEP, let_spin, random_motion, random_oracle, rotation, state
 
 from robot_dynamics import stewart
 from robot_dynamics.resources import resource
@@ -137,15 +137,10 @@ def compare(platform, compiled, rng):
 
 
 def spinning_mapping(seed):
-    """Legs with spherical joints at both ends, bodies of revolution, without friction there."""
+    """A random machine whose legs all have spherical joints at both ends."""
     mapping = random_oracle(seed).mapping
     for leg in mapping["legs"]:
-        leg["base_joint"] = "spherical"
-        del leg["universal_axis"]
-        leg["friction"]["universal"] = leg["friction"]["spherical"] = 0.0
-        for part, x in (("lower", 0.2), ("upper", -0.25)):
-            leg[part]["center_of_mass"] = [x, 0.0, 0.0]
-            leg[part]["inertia"] = np.diag([0.004, 0.03, 0.03]).tolist()
+        let_spin(leg)
     return mapping
 
 

@@ -6,43 +6,22 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from platform_legs import replace_leg
 from scipy.spatial.transform import Rotation
-from stewart_oracles import random_oracle, unit
+from stewart_oracles import driven_machine, states_near_home, unit
 
-from robot_dynamics import stewart
 from robot_dynamics.errors import ParameterError, SingularityError
 from robot_dynamics.stewart.kinematics import LegGeometry, leg_geometry
 from robot_dynamics.stewart.motion import Motion
 from robot_dynamics.stewart.newton_euler import Reactions, balance, leg_motion
+from robot_dynamics.stewart.orientation import rotation_from_quaternion
 
 BATCH = (2, 3)
 
 
-def machine_of(seed, spherical=()):
-    """Springs, drives and dry friction in unequal amounts; the legs ``spherical`` have no universal joint."""
-    mapping = random_oracle(seed).mapping
-    random = np.random.default_rng(seed)
-    for number, leg in enumerate(mapping["legs"]):
-        leg["drive"] = {"lead": 0.01 + 0.002 * number, "screw_inertia": 2e-5, "rotor_inertia": 3e-6}
-        leg["spring"] = {"length": 0.6, "force": random.uniform(-50.0, 90.0), "stiffness": 100.0 * number}
-        leg["friction"]["coulomb"] = 10.0 + number
-        if number in spherical:
-            leg["base_joint"] = "spherical"
-            del leg["universal_axis"]
-            leg["friction"]["universal"] = leg["friction"]["spherical"] = 0.0
-            for part, x in (("lower", 0.2), ("upper", -0.25)):
-                leg[part]["center_of_mass"] = [x, 0.0, 0.0]
-                leg[part]["inertia"] = np.diag([0.004, 0.03, 0.03]).tolist()
-    return stewart.load(mapping).machine
-
-
-def motion_of(seed, batch=BATCH):
-    """States near home that move and are loaded in every direction."""
-    random = np.random.default_rng(seed)
-    place = np.array([0.02, -0.03, 0.6]) + random.uniform(-0.04, 0.04, (*batch, 3))
-    turn = Rotation.from_rotvec(random.uniform(-0.2, 0.2, (*batch, 3)).reshape(-1, 3)).as_matrix()
-    others = [random.normal(size=(*batch, 3)) * size for size in (0.6, 1.1, 3.0, 4.0, 60.0, 9.0)]
-    return Motion(place, turn.reshape(*batch, 3, 3), *others)
+def motion_of(seed):
+    place, quaternion, *others = states_near_home(seed, *BATCH)
+    return Motion(place, rotation_from_quaternion(quaternion), *others)
 
 
 def state_of(motion, at):
@@ -89,9 +68,9 @@ def printed(machine, state):
         along = s @ lift_up + passive
         pulled[:, i] = [*s, *np.cross(q, s)]
         carried += [*(along * s + across), *(np.cross(q, along * s + across) - rub)]
-        names = "s length rate second spin turning along across passive lift_low lift_up upper blocked"
-        known = locals()
-        found.append(SimpleNamespace(**{name: known[name] for name in names.split()}))
+        motion = {"s": s, "length": length, "rate": rate, "second": second, "spin": spin, "turning": turning}
+        loads = {"along": along, "across": across, "passive": passive, "upper": upper, "blocked": blocked}
+        found.append(SimpleNamespace(**motion, **loads, lift_low=lift_low, lift_up=lift_up))
     arm = turn @ body.center_of_mass
     fall = a + np.cross(alpha, arm) + np.cross(w, np.cross(w, arm)) - g
     inertia = turn @ body.inertia @ turn.T
@@ -104,7 +83,7 @@ def printed(machine, state):
 
 @pytest.mark.parametrize("seed", [3, 7])
 def test_the_published_model_is_what_the_paper_prints(seed):
-    machine, motion = machine_of(seed), motion_of(seed)
+    machine, motion = driven_machine(seed), motion_of(seed)
     asked = balance(machine, motion, "published")
     forces, static = asked.solve()
     reactions = asked.reactions(forces)
@@ -136,14 +115,11 @@ def test_the_published_model_is_what_the_paper_prints(seed):
 
 
 def test_a_printed_leg_may_stand_in_a_plane_of_the_axes():
-    """What a leg has across its axis is not divided by entries of this axis."""
-    machine, state = machine_of(3), state_of(motion_of(3), (0, 0))
+    """Forces across the axis of a leg are not divided by entries of this axis."""
+    machine, state = driven_machine(3), state_of(motion_of(3), (0, 0))
     state = state._replace(rotation=np.eye(3), position=np.array([0.02, 0.0, 0.6]))
-    legs = [
-        replace(leg, base_point=leg.base_point * [1, 0, 1], platform_point=leg.platform_point * [1, 0, 1])
-        for leg in machine.legs[:1]
-    ]
-    machine = replace(machine, legs=(*legs, *machine.legs[1:]))
+    points = {name: getattr(machine.legs[0], name) * [1, 0, 1] for name in ("base_point", "platform_point")}
+    machine = replace_leg(machine, 0, **points)
     assert leg_geometry(machine, state.position, state.rotation).directions[0, 1] == 0.0
     forces, _ = balance(machine, state, "published").solve()
     np.testing.assert_allclose(forces, printed(machine, state)[0], rtol=1e-9)
@@ -161,7 +137,7 @@ def leaves(found):
 
 @pytest.mark.parametrize("model", ["exact", "published"])
 def test_a_state_of_a_batch_is_what_it_is_alone(model):
-    machine, motion = machine_of(5, spherical=(1, 4)), motion_of(5)
+    machine, motion = driven_machine(5, spinning=(1, 4)), motion_of(5)
     asked = balance(machine, motion, model)
     forces, static = asked.solve()
     reactions = asked.reactions(forces)
@@ -183,7 +159,7 @@ def test_legs_turn_as_their_joints_allow():
 
     Accelerations are differences of velocities along the motion.
     """
-    machine, state, h = machine_of(6, spherical=(0, 3)), state_of(motion_of(6), (1, 2)), 1e-5
+    machine, state, h = driven_machine(6, spinning=(0, 3)), state_of(motion_of(6), (1, 2)), 1e-5
 
     def moved(time):
         turn = Rotation.from_rotvec(
@@ -223,16 +199,14 @@ def test_legs_turn_as_their_joints_allow():
 @pytest.mark.parametrize("sense", [1.0, -1.0])
 def test_a_leg_along_the_fixed_axis_of_its_joint_is_locked(sense):
     """Nearer than a thousandth; of a batch the least angle is told."""
-    machine, motion = machine_of(8, spherical=(2,)), motion_of(8)
+    machine, motion = driven_machine(8, spinning=(2,)), motion_of(8)
     legs = leg_geometry(machine, motion.position, motion.rotation)
     aside = np.array([np.cross(s, [0.3, -0.2, 0.1]) for s in legs.directions[1, 1]])
     aside /= np.linalg.norm(aside, axis=1, keepdims=True)
 
     def with_axis(leg, sine):
         axis = sense * (np.sqrt(1.0 - sine**2) * legs.directions[1, 1, leg] + sine * aside[leg])
-        made = list(machine.legs)
-        made[leg] = replace(made[leg], universal_axis=axis)
-        return replace(machine, legs=tuple(made))
+        return replace_leg(machine, leg, universal_axis=axis)
 
     for model in ("exact", "published"):
         with pytest.raises(SingularityError) as caught:
@@ -248,7 +222,7 @@ def test_a_leg_along_the_fixed_axis_of_its_joint_is_locked(sense):
 
 def test_a_leg_between_two_spherical_joints_is_never_locked():
     """It may lie along any axis, e.g. along the one that its leg axes are counted from."""
-    machine, motion = machine_of(8, spherical=(2,)), motion_of(8)
+    machine, motion = driven_machine(8, spinning=(2,)), motion_of(8)
     legs = leg_geometry(machine, motion.position, motion.rotation)
     axes = machine.universal_axes.copy()
     axes[2] = legs.directions[0, 1, 2] + [0.0, 1e-5, 0.0]
@@ -257,7 +231,7 @@ def test_a_leg_between_two_spherical_joints_is_never_locked():
 
 
 def test_forces_that_cannot_hold_the_platform_are_refused():
-    asked = balance(machine_of(4), motion_of(4))
+    asked = balance(driven_machine(4), motion_of(4))
     none = LegGeometry(*(np.zeros_like(part) for part in vars(asked.legs).values()))
     with pytest.raises(SingularityError) as caught:
         replace(asked, legs=none).solve()
@@ -267,12 +241,12 @@ def test_forces_that_cannot_hold_the_platform_are_refused():
 @pytest.mark.parametrize("model", ["Exact", "", "both"])
 def test_there_are_two_models(model):
     with pytest.raises(ParameterError) as caught:
-        balance(machine_of(4), motion_of(4), model)
+        balance(driven_machine(4), motion_of(4), model)
     assert str(caught.value) == f"the model is {model!r}; it must be 'exact' or 'published'"
 
 
 def test_the_exact_model_is_the_usual_one():
-    machine, motion = machine_of(4), motion_of(4)
+    machine, motion = driven_machine(4), motion_of(4)
     usual, exact, other = (balance(machine, motion, *model) for model in ((), ("exact",), ("published",)))
     np.testing.assert_array_equal(usual.wrench, exact.wrench)
     assert np.abs(usual.wrench - other.wrench).max() > 1.0

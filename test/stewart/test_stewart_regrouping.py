@@ -5,8 +5,9 @@ from itertools import combinations, permutations
 
 import numpy as np
 import pytest
+from platform_legs import replace_legs
 from scipy.spatial.transform import Rotation
-from stewart_oracles import random_oracle
+from stewart_oracles import driven_machine, states_near_home
 
 from robot_dynamics import stewart
 from robot_dynamics.model.chain import RigidBody
@@ -27,34 +28,9 @@ from robot_dynamics.stewart.regrouping import _frame, regroup
 from robot_dynamics.stewart.wrench_distribution import wrench_distribution
 
 
-def machine_of(seed, spherical=()):
-    mapping = random_oracle(seed).mapping
-    for number, leg in enumerate(mapping["legs"]):
-        leg["drive"] = {"lead": 0.01 + 0.002 * number, "screw_inertia": 2e-5, "rotor_inertia": 3e-6}
-        leg["spring"] = {"length": 0.6, "force": 20.0 * number - 50.0, "stiffness": 100.0 * number}
-        leg["friction"]["coulomb"] = 10.0 + number
-        if number in spherical:
-            leg["base_joint"] = "spherical"
-            del leg["universal_axis"]
-            leg["friction"]["universal"] = leg["friction"]["spherical"] = 0.0
-            for part, x in (("lower", 0.2), ("upper", -0.25)):
-                leg[part]["center_of_mass"] = [x, 0.0, 0.0]
-                leg[part]["inertia"] = np.diag([0.004, 0.03, 0.03]).tolist()
-    return stewart.load(mapping).machine
-
-
 @pytest.fixture(scope="module")
 def machine():
-    return machine_of(3, spherical=(1,))
-
-
-def motion_of(seed):
-    """Position, quaternion, velocities, accelerations, force and torque, as floats."""
-    random = np.random.default_rng(seed)
-    place = np.array([0.02, -0.03, 0.6]) + random.uniform(-0.04, 0.04, 3)
-    quaternion = Rotation.from_rotvec(random.uniform(-0.2, 0.2, 3)).as_quat()
-    others = [random.normal(size=3) * size for size in (0.6, 1.1, 3.0, 4.0, 60.0, 9.0)]
-    return place, quaternion, *others
+    return driven_machine(3, spinning=(1,))
 
 
 def forces_of(parameters, motion):
@@ -76,7 +52,7 @@ CHOICES = [
 @pytest.mark.parametrize("seed", [3, 6])
 @pytest.mark.parametrize("gravity", [None, [0.0, 0.0, 0.0], [0.3, -0.2, 0.4]])
 def test_every_free_choice_has_the_forces_of_newton_and_euler(seed, gravity):
-    machine, motion = machine_of(seed, spherical=(1, 4)), motion_of(seed)
+    machine, motion = driven_machine(seed, spinning=(1, 4)), states_near_home(seed)
     if gravity is not None:
         machine = replace(machine, gravity=np.array(gravity))
     platform = stewart.StewartPlatform(machine)
@@ -153,7 +129,8 @@ def test_both_parts_of_a_leg_are_one_body_about_its_joints(machine):
         friction = leg.friction
         assert found.friction == (friction.universal, friction.prismatic, friction.spherical)
         assert (found.coulomb, found.reflected_mass) == (friction.coulomb, leg.drive.reflected_mass)
-        assert found.spring == (leg.spring.force + leg.spring.stiffness * 0.6, leg.spring.stiffness)
+        spring = leg.spring
+        assert found.spring == (spring.force + spring.stiffness * spring.length, spring.stiffness)
         np.testing.assert_allclose(found.frame[2], machine.universal_axes[number], atol=1e-15)
     weightless = regroup(replace(machine, gravity=np.zeros(3)))
     for leg in weightless.legs:
@@ -191,18 +168,10 @@ def test_leg_forces_balance_any_wrench_from_any_triangle(turn):
     """The normal of the triangle may be nearest to any axis."""
     random = np.random.default_rng(4)
     rotation = Rotation.from_rotvec(turn).as_matrix()
-    machine, aside = machine_of(5), np.array([0.1, 0.2, 0.3])
-    legs = tuple(
-        replace(
-            leg,
-            base_point=rotation @ (leg.base_point + aside),
-            universal_axis=rotation @ leg.universal_axis,
-        )
-        for leg in machine.legs
-    )
+    machine, aside = driven_machine(5), np.array([0.1, 0.2, 0.3])
+    points, axes = (machine.base_points + aside) @ rotation.T, machine.universal_axes @ rotation.T
     machine = replace(
-        machine,
-        legs=legs,
+        replace_legs(machine, base_point=points, universal_axis=axes),
         home_position=rotation @ (machine.home_position + aside),
         home_rotation=rotation @ machine.home_rotation,
     )
@@ -224,9 +193,7 @@ def test_legs_beside_the_plane_of_their_triangle_count_with_their_height(normal)
     base = random.normal(size=(6, 3))
     base[[0, 3, 5], 2] = 0.25
     directions = random.normal(size=(6, 3)) * [0.2, 0.2, 0.0] + [0.0, 0.0, 0.7]
-    machine = machine_of(5)
-    legs = [replace(leg, base_point=swap @ point) for leg, point in zip(machine.legs, base, strict=True)]
-    machine = replace(machine, legs=tuple(legs))
+    machine = replace_legs(driven_machine(5), base_point=base @ swap.T)
     point, force, moment = random.normal(size=(3, 3))
     vectors = directions @ swap.T
     matrix = np.array([[*s, *np.cross(swap @ b - point, s)] for b, s in zip(base, vectors, strict=True)])
@@ -237,13 +204,10 @@ def test_legs_beside_the_plane_of_their_triangle_count_with_their_height(normal)
 
 
 def test_carriers_whose_arms_are_nearly_in_a_plane_carry_no_masses_of_rounding():
-    machine = machine_of(3)
+    machine = driven_machine(3)
     lift = 1e-12 * np.array([1.0, -2.0, 3.0, 1.0, 2.0, -1.0])
-    legs = [
-        replace(leg, platform_point=np.array([*leg.platform_point[:2], height]))
-        for leg, height in zip(machine.legs, lift, strict=True)
-    ]
-    found = regroup(replace(machine, legs=tuple(legs)), carriers=(0, 2, 3))
+    points = np.column_stack([machine.platform_points[:, :2], lift])
+    found = regroup(replace_legs(machine, platform_point=points), carriers=(0, 2, 3))
     tips = np.array([leg.tip_mass for leg in found.legs])
     arms = machine.platform_points[[0, 2, 3], :2]
     uppers = np.array([leg.upper.mass for leg in machine.legs])
@@ -256,10 +220,9 @@ def test_carriers_whose_arms_are_nearly_in_a_plane_carry_no_masses_of_rounding()
 def rough(seed):
     """Base points near a line or below legs that lie low, so that few triangles will do."""
     random = np.random.default_rng(seed)
-    machine = machine_of(seed % 3)
     points = random.normal(size=(6, 3)) * [0.5, 0.12, 0.06]
-    legs = tuple(replace(leg, base_point=point) for leg, point in zip(machine.legs, points, strict=True))
-    return replace(machine, legs=legs, home_position=np.array([0.3, 0.2, 0.12]))
+    made = replace_legs(driven_machine(seed % 3), base_point=points)
+    return replace(made, home_position=np.array([0.3, 0.2, 0.12]))
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -285,10 +248,9 @@ def test_triangles_are_no_slivers_and_their_legs_rise(seed):
     ("flat", "reference", "rank"), [(False, None, 3), (False, 2, 3), (True, None, 2), (True, 4, 2)]
 )
 def test_carriers_are_as_many_as_the_arms_have_directions_and_carry_moderate_masses(flat, reference, rank):
-    machine = machine_of(3)
+    machine = driven_machine(3)
     if flat:
-        legs = [replace(leg, platform_point=leg.platform_point * [1.0, 1.0, 0.0]) for leg in machine.legs]
-        machine = replace(machine, legs=tuple(legs))
+        machine = replace_legs(machine, platform_point=machine.platform_points * [1.0, 1.0, 0.0])
     uppers = np.array([leg.upper.mass for leg in machine.legs])
     total = machine.platform.mass + uppers.sum()
     origin = np.zeros(3) if reference is None else machine.platform_points[reference]
@@ -311,9 +273,8 @@ def test_the_cheapest_of_the_choices_is_taken(centred, reference):
     machine = stewart.load(resource("config/stewart_demo.yaml")).machine
     if centred:  # legs whose upper parts weigh nothing, and the mass of the platform at one of their ends
         nothing = RigidBody(0.0, np.zeros(3), np.zeros((3, 3)))
-        legs = tuple(replace(leg, upper=nothing) for leg in machine.legs)
-        platform = replace(machine.platform, center_of_mass=legs[4].platform_point)
-        machine = replace(machine, legs=legs, platform=platform)
+        platform = replace(machine.platform, center_of_mass=machine.platform_points[4])
+        machine = replace(replace_legs(machine, upper=[nothing] * 6), platform=platform)
     made = make_program(machine)
     found = made.parameters
     assert found.reference == reference
@@ -351,14 +312,10 @@ def test_a_motion_has_its_parts_in_their_order():
 
 def test_carriers_take_at_most_four_times_what_moves():
     """Of many platforms with arms at random some masses are just below this, and some just above."""
-    machine, random, seen = machine_of(3), np.random.default_rng(2), set()
+    machine, random, seen = driven_machine(3), np.random.default_rng(2), set()
     total = machine.platform.mass + sum(leg.upper.mass for leg in machine.legs)
     for _ in range(12):
-        points = 0.3 * random.normal(size=(6, 3))
-        legs = tuple(
-            replace(leg, platform_point=point) for leg, point in zip(machine.legs, points, strict=True)
-        )
-        made = replace(machine, legs=legs)
+        made = replace_legs(machine, platform_point=0.3 * random.normal(size=(6, 3)))
         taken = set(_carriers(made, None))
         for carriers in combinations(range(6), 3):
             share = max(abs(leg.tip_mass) for leg in regroup(made, None, carriers).legs) / total

@@ -5,8 +5,9 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from platform_legs import replace_leg
 from scipy.spatial.transform import Rotation
-from stewart_oracles import random_oracle
+from stewart_oracles import let_spin, random_oracle
 
 from robot_dynamics import stewart
 from robot_dynamics.errors import ModelError
@@ -34,12 +35,7 @@ def made(seed=2):
                 "platform_angle": 1.5,
             }
         if number == SPHERICAL:
-            leg["base_joint"] = "spherical"
-            del leg["universal_axis"]
-            leg["friction"]["universal"] = leg["friction"]["spherical"] = 0.0
-            for part, x in (("lower", 0.2), ("upper", -0.25)):
-                leg[part]["center_of_mass"] = [x, 0.0, 0.0]
-                leg[part]["inertia"] = np.diag([0.004, 0.03, 0.03]).tolist()
+            let_spin(leg)
     return stewart.load(mapping).machine
 
 
@@ -161,7 +157,7 @@ def test_joints_of_the_legs_have_their_axes_friction_springs_and_limits(machine,
         length = home_lengths(machine)[number]
         expected = {"damping": leg.friction.prismatic, "friction": 3.0 + number}
         if number in (0, 2, 4):
-            # Where the spring, whose position is zero at home, pushes with nothing.
+            # The force of the spring vanishes there; its position is zero at home.
             expected["spring_reference"] = 0.5 + (40.0 - 30.0 * number) / (0.5 + 90.0 * number) - length
             expected["spring_stiffness"] = 0.5 + 90.0 * number
         found = {entry.tag: float(entry.text) for entry in slide.find("axis/dynamics")}
@@ -273,35 +269,29 @@ def test_a_tip_is_as_heavy_as_the_platform_allows(machine):
     assert seen == {0.06, 0.04, 0.02, 0.01, 0.005, 0.002, "refused"}
 
 
-def changed(machine, number, **given):
-    legs = list(machine.legs)
-    legs[number] = replace(legs[number], **given)
-    return replace(machine, legs=tuple(legs))
-
-
 @pytest.mark.parametrize("part", ["lower", "upper"])
 def test_parts_of_legs_need_a_mass_and_possible_inertias(machine, part):
     nothing = RigidBody(0.0, np.zeros(3), np.zeros((3, 3)))
     with pytest.raises(ModelError) as caught:
-        sdf(changed(machine, 2, **{part: nothing}))
+        sdf(replace_leg(machine, 2, **{part: nothing}))
     assert str(caught.value) == f"leg_3.{part}: Gazebo cannot simulate a body without mass"
     light = RigidBody(1e-6, np.zeros(3), 1e-9 * np.eye(3))
-    assert f"{1e-6!r}" in sdf(changed(machine, 2, **{part: light}))
+    assert f"{1e-6!r}" in sdf(replace_leg(machine, 2, **{part: light}))
     with pytest.raises(ModelError, match=rf"^leg_3\.{part}\.inertia has the principal moments 1, 1, 3 "):
-        sdf(changed(machine, 2, **{part: RigidBody(1.0, np.zeros(3), np.diag([1.0, 1.0, 3.0]))}))
+        sdf(replace_leg(machine, 2, **{part: RigidBody(1.0, np.zeros(3), np.diag([1.0, 1.0, 3.0]))}))
 
 
 @pytest.mark.parametrize("force", [0.4, -30.0])
 def test_a_spring_of_constant_force_is_refused(machine, force):
     with pytest.raises(ModelError) as caught:
-        sdf(changed(machine, 1, spring=stewart.Spring(0.5, force, 0.0)))
+        sdf(replace_leg(machine, 1, spring=stewart.Spring(0.5, force, 0.0)))
     assert str(caught.value) == "leg_2.spring: Gazebo has no spring of constant force; give it a stiffness"
 
 
 @pytest.mark.parametrize("force", [0.0, 25.0])
 def test_a_spring_of_negative_stiffness_is_refused_instead_of_left_out(machine, force):
     with pytest.raises(ModelError) as caught:
-        sdf(changed(machine, 1, spring=stewart.Spring(0.5, force, -0.5)))
+        sdf(replace_leg(machine, 1, spring=stewart.Spring(0.5, force, -0.5)))
     assert str(caught.value) == ("leg_2.spring: the stiffness is -0.5 N/m; Gazebo has no negative stiffness")
 
 
@@ -309,7 +299,7 @@ def test_numbers_keep_their_digits_and_no_zero_is_negative(machine):
     text = sdf(machine)
     assert text.startswith('<?xml version="1.0"?>\n<sdf version="1.9">\n') and text.endswith("</sdf>\n")
     assert "-0.0 " not in text and ">-0.0<" not in text
-    third = changed(machine, 0, limits=replace(machine.legs[0].limits, force=1000.0 / 3.0))
+    third = replace_leg(machine, 0, limits=replace(machine.legs[0].limits, force=1000.0 / 3.0))
     assert "<effort>333.3333333333333</effort>" in sdf(third)
     # Marks of writing direction in a name stand as references, and line ends as they are.
     named = sdf(replace(machine, name="left\u202eright\u00e9"))
