@@ -4,24 +4,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-import yaml
+from limited_demo import limited
+from platform_legs import legs_of
 
-from robot_dynamics import stewart
-from robot_dynamics.resources import resource
 from robot_dynamics.spatial import rotation_about
 from robot_dynamics.stewart.path_bounds import LegBounds
 from robot_dynamics.stewart.verified_limits import MachineLimits, _condition, _judge
-
-DEMO = yaml.safe_load(resource("config/stewart_demo.yaml").read_text(encoding="utf-8"))
-
-
-def limited(**limits):
-    """The demo machine with limits (6,) in place of its own; what is not given has no limit."""
-    machine = stewart.load(DEMO).machine
-    made = [stewart.LegLimits(**{name: values[k] for name, values in limits.items()}) for k in range(6)]
-    legs = tuple(replace(leg, limits=one) for leg, one in zip(machine.legs, made, strict=True))
-    return stewart.StewartPlatform(replace(machine, legs=legs))
-
 
 SHORTEST, LONGEST = 0.5 + 0.01 * np.arange(6), np.array([0.7, 0.72, np.inf, 0.76, 0.78, 0.8])
 SPEED, FORCE = 0.4 + 0.1 * np.arange(6), 900.0 + 50.0 * np.arange(6)
@@ -64,10 +52,8 @@ def test_limits_from_outside_reach_to_the_pose_and_no_further():
     machine = platform.machine
     place, turn = np.array([0.12, -0.16, 0.52]), rotation_about(np.array([0.6, 0.0, 0.8]), 0.9)
     limits = MachineLimits.of(machine).widened(machine, place, turn)
-    arms = machine.platform_points @ turn.T
-    vectors = place + arms - machine.base_points
-    lengths = np.linalg.norm(vectors, axis=1)
-    directions = vectors / lengths[:, None]
+    lengths, jacobian = legs_of(machine.base_points, machine.platform_points, place, turn)
+    directions = jacobian[:, :3]
     base = np.array([d @ h for d, h in zip(directions, machine.home_directions, strict=True)])
     tilted = np.array([d @ turn @ h for d, h in zip(directions, machine.home_directions, strict=True)])
     for kept, own, reached, choose in (
@@ -166,17 +152,15 @@ def test_the_condition_number_is_judged_by_singular_values_that_a_deviation_move
     values[:, 0] = [3.0, 3.0, 3.0, 3.0, 6.0, 3.0, 3.0, 0.6, 0.6]
     values[5, 5] = 0.0
     values[7:] = 0.5
-    # Open where (3 + d) > 5 (0.5 - d): from d = -0.5 / 6 on.
+    # 3 + d is above 7.4 (0.5 - d) from d = 1 / 12 on.
     deviation = np.array([0.0, 0.08, 0.085, 0.6, 0.0, 0.0, np.inf, 0.0, 0.3])
-    for limit, expected in ((7.0, [0, 0, 1, 1, 1, 1, 1, 0, 0]), (5.9, [1, 1, 1, 1, 1, 1, 1, 0, 1])):
-        broken = [(limit < 6.0 and k < 4) or k in (4, 5) or (limit < 6.0 and k == 6) for k in range(9)]
-        room = (limit * 0.5 - 3.0) / (1.0 + limit)
-        expected = [not room >= d for d in deviation]
-        expected[4] = expected[5] = True
-        expected[7], expected[8] = False, not limit * 0.2 >= 0.5 + 0.3
+    for limit, open_, broken in (
+        (7.4, [0, 0, 1, 1, 1, 1, 1, 0, 0], [0, 0, 0, 0, 1, 1, 0, 0, 0]),
+        (7.0, [0, 1, 1, 1, 1, 1, 1, 0, 0], [0, 0, 0, 0, 1, 1, 0, 0, 0]),
+        (5.9, [1, 1, 1, 1, 1, 1, 1, 0, 0], [1, 1, 1, 1, 1, 1, 1, 0, 0]),
+    ):
         found = _condition(rotated(values), deviation, limit)
-        assert found[0].tolist() == expected
-        assert found[1].tolist() == broken
+        np.testing.assert_array_equal(found, np.array([open_, broken], dtype=bool))
 
 
 def test_the_condition_number_that_a_limit_allows_is_allowed():

@@ -5,11 +5,10 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-import yaml
+from limited_demo import DEMO, limited
 
 from robot_dynamics import stewart
 from robot_dynamics.errors import LimitError, ParameterError
-from robot_dynamics.resources import resource
 from robot_dynamics.stewart import verified_limits
 from robot_dynamics.stewart.path_bounds import Pieces
 from robot_dynamics.stewart.verified_limits import (
@@ -20,7 +19,6 @@ from robot_dynamics.stewart.verified_limits import (
     violations_along,
 )
 
-DEMO = yaml.safe_load(resource("config/stewart_demo.yaml").read_text(encoding="utf-8"))
 HOME, LEVEL = np.array([0.0, 0.0, 0.55]), [0.0, 0.0, 0.0]
 WRENCH = np.zeros(6)
 
@@ -30,50 +28,45 @@ def beside(x, y, z, place=HOME):
     return place + np.array([x, y, z])
 
 
-def limited(**limits):
-    """The demo machine with limits (6,) in place of its own; what is not given has no limit."""
-    machine = stewart.load(DEMO).machine
-    made = [stewart.LegLimits(**{name: values[k] for name, values in limits.items()}) for k in range(6)]
-    legs = tuple(replace(leg, limits=one) for leg, one in zip(machine.legs, made, strict=True))
-    return stewart.StewartPlatform(replace(machine, legs=legs))
+def heaving(rise, **given):
+    """Up by ``rise`` from home, within 2 s."""
+    return stewart.straight_line(HOME, LEVEL, beside(0.0, 0.0, rise), LEVEL, 2.0, **given)
 
 
-def heaving(platform, rise, duration=2.0, **given):
-    """Up by ``rise`` from home."""
-    return stewart.straight_line(HOME, LEVEL, beside(0.0, 0.0, rise), LEVEL, duration, **given)
+def lengths_at(height):
+    return DEMO.legs([0.0, 0.0, height], LEVEL).lengths
 
 
-def lengths_at(platform, height):
-    return platform.legs([0.0, 0.0, height], LEVEL).lengths
-
-
-def test_the_worst_moment_of_each_leg_is_told():
-    """Up and down again, over limits of two legs: highest in the middle."""
-    longest = np.full(6, 0.9)
-    platform = limited(longest=longest, force=np.full(6, 1e9))
-    top = lengths_at(platform, 0.65)
-    longest[[1, 4]] = top[[1, 4]] - [2e-5, 0.01]
-    platform = limited(longest=longest)
-    # x² (1 - x)² · 16 · 0.1 m in two pieces, each of s from 0 to 1.
+def lift(law):
+    """Two pieces of 1.5 s each, and their motion, up from home by a polynomial of time [s]."""
     coefficients = np.zeros((2, 6, 6))
-    whole = 1.6 * np.polynomial.Polynomial([0.0, 0.0, 1.0, -2.0, 1.0])
     for piece in range(2):
-        part = whole(np.polynomial.Polynomial([0.5 * piece, 0.5])).coef
+        part = law(np.polynomial.Polynomial([1.5 * piece, 1.5])).coef
         coefficients[piece, : len(part), 2] = part
     coefficients[:, 0, :3] += HOME
 
     def motion(times):
-        height = HOME[2] + whole(np.asarray(times) / 3.0)
-        slope, bend = whole.deriv()(times / 3.0) / 3.0, whole.deriv(2)(times / 3.0) / 9.0
-        zero = np.zeros_like(height)
-        up = [np.stack([zero, zero, part], axis=-1) for part in (height, slope, bend)]
-        none = np.zeros((*height.shape, 3))
-        return stewart.Motion(
-            up[0], np.broadcast_to(np.eye(3), (*height.shape, 3, 3)), up[1], none, up[2], none, none, none
-        )
+        up = np.zeros((3, *times.shape, 3))
+        up[..., 2] = law(times) + HOME[2], law.deriv()(times), law.deriv(2)(times)
+        turn, none = np.broadcast_to(np.eye(3), (*times.shape, 3, 3)), np.zeros((*times.shape, 3))
+        return stewart.Motion(up[0], turn, up[1], none, up[2], none, none, none)
 
-    pieces = Pieces(np.array([0.0, 1.5, 3.0]), coefficients)
-    found = path_violations(platform.machine, pieces, motion, WRENCH)
+    return Pieces(np.array([0.0, 1.5, 3.0]), coefficients), motion
+
+
+def bow(peak, height):
+    """A parabola with its vertex at ``peak`` [s] and ``height`` above home."""
+    return lift(np.polynomial.Polynomial([-peak, 1.0]) ** 2 / -2.25 * height + height)
+
+
+def test_the_worst_moment_of_each_leg_is_told():
+    """Up and down again, over limits of two legs: highest in the middle."""
+    longest, top = np.full(6, 0.9), lengths_at(0.65)
+    longest[[1, 4]] = top[[1, 4]] - [2e-5, 0.01]
+    # 1.6 x² (1 - x)² of x = t / 3 s: 0.1 m in the middle.
+    share = np.polynomial.Polynomial([0.0, 1.0 / 3.0])
+    pieces, motion = lift(1.6 * share**2 * (1.0 - share) ** 2)
+    found = path_violations(limited(longest=longest).machine, pieces, motion, WRENCH)
     assert {(one.violation.quantity, one.violation.leg) for one in found} == {("length", 1), ("length", 4)}
     for one in found:
         leg = one.violation.leg
@@ -87,33 +80,12 @@ def test_the_worst_moment_of_each_leg_is_told():
         )
 
 
-def bow(peak, height):
-    """Two pieces of 1.5 s each along a parabola with its vertex at ``peak`` [s] and ``height`` above home."""
-    law = np.polynomial.Polynomial([-peak, 1.0]) ** 2 / -2.25 * height + height
-    coefficients = np.zeros((2, 6, 6))
-    for piece in range(2):
-        part = law(np.polynomial.Polynomial([1.5 * piece, 1.5])).coef
-        coefficients[piece, : len(part), 2] = part
-    coefficients[:, 0, :3] += HOME
-
-    def motion(times):
-        zero = np.zeros_like(times)
-        up = [
-            np.stack([zero, zero, law.deriv(n)(times) if n else law(times) + HOME[2]], axis=-1)
-            for n in range(3)
-        ]
-        turn, none = np.broadcast_to(np.eye(3), (*times.shape, 3, 3)), np.zeros((*times.shape, 3))
-        return stewart.Motion(up[0], turn, up[1], none, up[2], none, none, none)
-
-    return Pieces(np.array([0.0, 1.5, 3.0]), coefficients), motion
-
-
 @pytest.mark.parametrize("peak", [12.5 / 32.0 * 1.5, 1.5 + 19.5 / 32.0 * 1.5])
 @pytest.mark.parametrize(("name", "height"), [("longest", 0.03), ("shortest", -0.03)])
 def test_the_worst_moment_is_looked_for_between_the_samples(name, height, peak):
     """The vertex lies between two of the 33 samples of its piece, on which the middle breaks the limit."""
     pieces, motion = bow(peak, height)
-    worst = lengths_at(limited(longest=np.full(6, 0.9)), HOME[2] + height)
+    worst = lengths_at(HOME[2] + height)
     bounds = np.where(np.arange(6) == 3, worst - 0.001 * np.sign(height), worst + 0.1 * np.sign(height))
     platform = limited(**{"longest": np.full(6, 0.99), name: bounds})
     (found,) = path_violations(platform.machine, pieces, motion, WRENCH)
@@ -125,7 +97,7 @@ def test_the_worst_moment_is_looked_for_between_the_samples(name, height, peak):
 def test_a_limit_that_is_left_in_the_middle_of_a_piece_alone_is_told():
     """By three millionths."""
     pieces, motion = bow(0.75, 0.03)
-    worst = lengths_at(limited(longest=np.full(6, 0.9)), HOME[2] + 0.03)
+    worst = lengths_at(HOME[2] + 0.03)
     for excess, count in ((3e-6, 6), (0.9e-6, 0)):
         platform = limited(longest=worst / (1.0 + excess))
         found = path_violations(platform.machine, pieces, motion, WRENCH)
@@ -137,9 +109,9 @@ def test_violations_come_in_the_order_of_their_times():
     """The end of a rise is too long for one leg, its beginning too strong for another."""
     force = np.full(6, 1e5)
     longest = np.full(6, 0.9)
-    longest[0] = lengths_at(limited(longest=longest), 0.65)[0] - 0.001
+    longest[0] = lengths_at(0.65)[0] - 0.001
     platform = limited(longest=longest, force=force)
-    path = heaving(platform, 0.1)
+    path = heaving(0.1)
     forces = platform.inverse_dynamics_of(
         path.at(np.linspace(0.0, 2.0, 4001)), on_violation="report"
     ).actuator_forces
@@ -156,10 +128,8 @@ def test_violations_come_in_the_order_of_their_times():
 
 @pytest.mark.parametrize(("share", "kept"), [(1.0, True), (1.0 - 0.9e-6, True), (1.0 - 1.2e-6, False)])
 def test_a_limit_that_a_path_touches_is_kept(share, kept):
-    platform = limited(longest=np.full(6, 0.9))
-    top = lengths_at(platform, 0.65)
-    touched = limited(longest=share * top)
-    path = heaving(touched, 0.1)
+    touched = limited(longest=share * lengths_at(0.65))
+    path = heaving(0.1)
     found = path_violations(touched.machine, path.pieces, path.at, WRENCH)
     assert (found == ()) is kept
     assert {one.violation.quantity for one in found} <= {"length"}
@@ -167,7 +137,7 @@ def test_a_limit_that_a_path_touches_is_kept(share, kept):
 
 def test_the_wrench_is_carried_on_the_way():
     platform = limited(force=np.full(6, 200.0))
-    path = heaving(platform, 0.02)
+    path = heaving(0.02)
     assert path_violations(platform.machine, path.pieces, path.at, WRENCH) == ()
     for wrench in ([0.0, 0.0, -1500.0, 0.0, 0.0, 0.0], [0.0, 0.0, 0.0, 0.0, 0.0, 400.0]):
         found = path_violations(platform.machine, path.pieces, path.at, np.array(wrench))
@@ -183,8 +153,7 @@ def test_the_wrench_is_carried_on_the_way():
 
 
 def test_from_outside_a_stroke_may_be_left_that_gets_no_worse():
-    longest = lengths_at(limited(longest=np.full(6, 0.9)), 0.6)
-    platform = limited(longest=longest)
+    platform = limited(longest=lengths_at(0.6))
     down = stewart.straight_line(beside(0.0, 0.0, 0.1), LEVEL, HOME, LEVEL, 2.0)
     assert path_violations(platform.machine, down.pieces, down.at, WRENCH)
     assert path_violations(platform.machine, down.pieces, down.at, WRENCH, True) == ()
@@ -192,11 +161,11 @@ def test_from_outside_a_stroke_may_be_left_that_gets_no_worse():
     assert {one.quantity for one in violations_along(platform, down, 0.01, False)} == {"length"}
     up = stewart.straight_line(beside(0.0, 0.0, 0.1), LEVEL, beside(0.0, 0.0, 0.11), LEVEL, 2.0)
     found = path_violations(platform.machine, up.pieces, up.at, WRENCH, True)
-    top = lengths_at(platform, 0.66)
+    top = lengths_at(0.66)
     assert {one.violation.leg for one in found} == set(range(6))
     for one in found:
         assert one.violation.value == pytest.approx(top[one.violation.leg], rel=1e-6)
-        assert one.violation.limit == pytest.approx(lengths_at(platform, 0.65)[one.violation.leg], rel=1e-12)
+        assert one.violation.limit == pytest.approx(lengths_at(0.65)[one.violation.leg], rel=1e-12)
 
 
 def test_from_outside_an_angle_may_be_left_that_gets_no_worse():
@@ -225,8 +194,8 @@ def test_from_outside_an_angle_may_be_left_that_gets_no_worse():
 def test_a_path_too_near_to_a_limit_for_too_long_is_undecided_at_a_time(monkeypatch):
     """The first of the boxes that are too many is told by its middle."""
     free = limited(longest=np.full(6, 0.9))
-    path = heaving(free, 0.1)
-    blended = heaving(free, 0.1, profile="parabolic", linear_speed=0.0625, angular_speed=1.0)
+    path = heaving(0.1)
+    blended = heaving(0.1, profile="parabolic", linear_speed=0.0625, angular_speed=1.0)
     for line, most, time in ((path, 0, 1.0), (blended, 3, 0.2)):
         monkeypatch.setattr(verified_limits, "MOST_BOXES", most)
         with pytest.raises(LimitError) as caught:
@@ -350,9 +319,9 @@ class LaterWithPieces(Later):
 
 
 def test_times_of_a_path_begin_at_zero_whenever_its_polynomials_do():
-    longest = lengths_at(limited(longest=np.full(6, 0.9)), 0.65) * [1.1, 1.1, 0.99, 1.1, 1.1, 1.1]
+    longest = lengths_at(0.65) * [1.1, 1.1, 0.99, 1.1, 1.1, 1.1]
     platform = limited(longest=longest)
-    line = heaving(platform, 0.1)
+    line = heaving(0.1)
     expected = violations_along(platform, line, 0.01, False)
     assert violations_along(platform, LaterWithPieces(line), 0.01, False) == expected
     (found,) = expected
@@ -364,8 +333,7 @@ def test_times_of_a_path_begin_at_zero_whenever_its_polynomials_do():
 
 
 def test_of_a_path_without_polynomials_the_first_sample_counts_from_outside():
-    longest = lengths_at(limited(longest=np.full(6, 0.9)), 0.6)
-    platform = limited(longest=longest)
+    platform = limited(longest=lengths_at(0.6))
     down = Later(stewart.straight_line(beside(0.0, 0.0, 0.1), LEVEL, HOME, LEVEL, 2.0))
     assert violations_along(platform, down, 0.1, True) == ()
     found = violations_along(platform, down, 0.1, False)
