@@ -1,4 +1,4 @@
-"""Limits at their bounds: which states and legs are named, with what numbers, and what follows from them."""
+"""Limits at their bounds: states, legs and numbers in the messages, and the policies that follow."""
 
 import warnings
 from dataclasses import replace
@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from motion_base import desktop, motion_base
+from platform_legs import replace_legs
 from stewart_oracles import rotation
 
 from robot_dynamics import stewart
@@ -31,10 +32,8 @@ def machine():
 def limited(machine, **limits):
     """The machine with limits of leg 3 alone; the others have none."""
     free = stewart.LegLimits()
-    legs = [
-        replace(leg, limits=replace(free, **limits) if k == 2 else free) for k, leg in enumerate(machine.legs)
-    ]
-    return replace(machine, legs=legs, condition_limit=1e6)
+    own = [free, free, replace(free, **limits), free, free, free]
+    return replace(replace_legs(machine, limits=own), condition_limit=1e6)
 
 
 def place(machine, shift=(0.01, 0.02, 0.03), turn=(0.05, -0.02, 0.04)):
@@ -222,15 +221,7 @@ def test_angles_are_exact_where_they_are_small_and_where_they_are_great():
 
 def test_forces_that_are_not_finite_are_refused_by_sample_and_greatest_entry(machine):
     platform = stewart.StewartPlatform(machine)
-    names = (
-        "linear_velocity",
-        "angular_velocity",
-        "linear_acceleration",
-        "angular_acceleration",
-        "force",
-        "torque",
-    )
-    parts = {name: np.full((2, 3, 3), 0.5 + k) for k, name in enumerate(names)}
+    parts = {name: np.full((2, 3, 3), 0.5 + k) for k, name in enumerate(stewart.Motion._fields[2:])}
     parts["force"][1, 0, 2] = -2.5e7
     motion = platform.motion(machine.home_position, [0.0, 0.0, 0.0], **parts)
     result = np.zeros((2, 3, 6))

@@ -6,6 +6,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from motion_base import motion_base
+from platform_legs import replace_legs
+from stewart_oracles import axial
 
 from robot_dynamics import stewart
 from robot_dynamics.model.chain import RigidBody
@@ -31,10 +33,11 @@ def machine():
     return motion_base().machine
 
 
-@pytest.fixture
-def texts(machine, monkeypatch):
-    monkeypatch.setattr(cmake_package, "c_files", written)
-    return package_files(machine, "hexa_1", "a table", "Apache-2.0 OR MIT")
+@pytest.fixture(scope="module")
+def texts(machine):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(cmake_package, "c_files", written)
+        return package_files(machine, "hexa_1", "a table", "Apache-2.0 OR MIT")
 
 
 def test_sources_headers_and_the_rest_have_their_places(texts):
@@ -85,6 +88,11 @@ def table(text, name):
     return np.array(rows)
 
 
+def inertia_of(body):
+    xx, xy, xz, yy, yz, zz = body[4:]
+    return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+
+
 def test_the_tables_hold_the_forces_and_lengths_of_motions_half_of_them_with_a_payload(texts, machine):
     motions, bodies, forces, lengths = (
         table(texts["test/checks.c"], name) for name in ("motions", "bodies", "forces", "lengths")
@@ -94,9 +102,7 @@ def test_the_tables_hold_the_forces_and_lengths_of_motions_half_of_them_with_a_p
     for motion, body, force, length in zip(motions, bodies, forces, lengths, strict=True):
         parts = np.split(motion, [3, 7, 10, 13, 16, 19, 22])
         np.testing.assert_allclose(platform.legs(*parts[:2]).lengths, length, rtol=1e-12)
-        xx, xy, xz, yy, yz, zz = body[4:]
-        inertia = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
-        load = RigidBody(body[0], body[1:4], inertia)
+        load = RigidBody(body[0], body[1:4], inertia_of(body))
         carrying = replace(machine, platform=lumped_body((machine.platform, load)))
         found = stewart.StewartPlatform(carrying).inverse_dynamics(*parts, on_violation="report")
         np.testing.assert_allclose(found.actuator_forces, force, rtol=1e-10)
@@ -106,18 +112,16 @@ def test_the_tables_hold_the_forces_and_lengths_of_motions_half_of_them_with_a_p
 
 
 def test_numbers_of_the_kinematics_are_those_of_the_machine(machine):
-    legs = [
-        replace(leg, limits=stewart.LegLimits(0.5 + 0.1 * k, 9.0, 0.1 * k))
-        for k, leg in enumerate(machine.legs)
-    ]
-    given = replace(machine, legs=legs, home_rotation=rotation_from_quaternion([0.1, -0.2, 0.3, 0.9]))
+    limits = [stewart.LegLimits(0.5 + 0.1 * k, 9.0, 0.1 * k) for k in range(6)]
+    turn = rotation_from_quaternion([0.1, -0.2, 0.3, 0.9])
+    given = replace(replace_legs(machine, limits=limits), home_rotation=turn)
     text = _kinematics_source(given, "hexa_1", ["Machine: */ a.", "", "Source: b\x07."])
     assert "@" not in text and "* Machine: * / a.\n *\n * Source: b\\x07.\n" in text
     assert '"kinematics.h"' not in text
     for values in (
-        [leg.limits.shortest for leg in legs],
-        [leg.limits.longest for leg in legs],
-        [leg.limits.speed for leg in legs],
+        [one.shortest for one in limits],
+        [one.longest for one in limits],
+        [one.speed for one in limits],
         [*given.home_position, *quaternion_from_rotation(given.home_rotation)],
     ):
         assert ", ".join(repr(float(x)) for x in values) in text
@@ -132,9 +136,7 @@ def test_motions_of_the_tables_are_of_moderate_size_in_every_direction(texts, ma
     motions, bodies = table(texts["test/checks.c"], "motions"), table(texts["test/checks.c"], "bodies")
     size = 0.02 * machine.characteristic_length
     turns = rotation_from_quaternion(motions[:, 3:7]) @ machine.home_rotation.T
-    twists = 0.5 * np.stack(
-        [turns[:, 2, 1] - turns[:, 1, 2], turns[:, 0, 2] - turns[:, 2, 0], turns[:, 1, 0] - turns[:, 0, 1]]
-    )
+    twists = np.array([axial(turn) for turn in turns])
     for samples, bound in (
         (motions[:, :3] - machine.home_position, size),
         (twists, 0.0502),
@@ -145,8 +147,8 @@ def test_motions_of_the_tables_are_of_moderate_size_in_every_direction(texts, ma
         assert samples.min() < -0.7 * bound and samples.max() > 0.7 * bound
     for block in np.split(motions[:, 7:], 6, axis=1):
         assert np.abs(block).max() > 0.7
-    for mass, *_, xx, xy, xz, yy, yz, zz in bodies[1::2]:
-        inertia = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]) / mass
+    for body in bodies[1::2]:
+        inertia = inertia_of(body) / body[0]
         spread = 0.5 * np.trace(inertia) * np.eye(3) - inertia
         moments = np.linalg.eigvalsh(spread)
         assert moments[0] > 0.0 and 0.02 < moments.sum() < 9 * 0.2**2

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from platform_legs import replace_leg
 from stewart_oracles import random_oracle, rotation
 
 from robot_dynamics import stewart
@@ -79,13 +80,7 @@ def test_a_motion_has_one_batch_shape_and_zeros_for_what_is_omitted():
     np.testing.assert_array_equal(found.position, position)
     np.testing.assert_allclose(found.rotation, [rotation(angles)] * 2, atol=1e-15)
     np.testing.assert_array_equal(found.force, [[7.0, 8.0, 9.0]] * 2)
-    for name in (
-        "linear_velocity",
-        "angular_velocity",
-        "linear_acceleration",
-        "angular_acceleration",
-        "torque",
-    ):
+    for name in (*NAMES[2:6], "torque"):
         np.testing.assert_array_equal(getattr(found, name), np.zeros((2, 3)))
     turned = motion_of([1.0, 2.0, 3.0], np.array([angles] * 4))
     assert turned.position.shape == (4, 3) and turned.rotation.shape == (4, 3, 3)
@@ -145,10 +140,6 @@ def machine():
     return stewart.load(random_oracle(2).mapping).machine
 
 
-def legs_with(machine, **changes):
-    return replace(machine, legs=(*machine.legs[:4], replace(machine.legs[4], **changes), machine.legs[5]))
-
-
 def test_a_fingerprint_tells_machines_of_other_forces_apart(machine):
     leg, body = machine.legs[4], machine.platform
     nudge = np.array([1e-12, 0.0, 0.0])
@@ -161,19 +152,19 @@ def test_a_fingerprint_tells_machines_of_other_forces_apart(machine):
         replace(machine, platform=shifted),
         replace(machine, platform=turned),
         replace(machine, home_position=machine.home_position + 1e-3),
-        legs_with(machine, base_point=leg.base_point + nudge),
-        legs_with(machine, platform_point=leg.platform_point + nudge),
-        legs_with(machine, universal_axis=leg.universal_axis + nudge),
-        legs_with(machine, universal_axis=None),
-        legs_with(machine, lower=heavier),
-        legs_with(machine, upper=heavier),
+        replace_leg(machine, 4, base_point=leg.base_point + nudge),
+        replace_leg(machine, 4, platform_point=leg.platform_point + nudge),
+        replace_leg(machine, 4, universal_axis=leg.universal_axis + nudge),
+        replace_leg(machine, 4, universal_axis=None),
+        replace_leg(machine, 4, lower=heavier),
+        replace_leg(machine, 4, upper=heavier),
         *(
-            legs_with(machine, friction=replace(leg.friction, **{name: 77.0}))
+            replace_leg(machine, 4, friction=replace(leg.friction, **{name: 77.0}))
             for name in ("universal", "prismatic", "spherical", "coulomb")
         ),
-        legs_with(machine, drive=stewart.Drive(0.01, 1e-4, 0.0, 1.0)),
-        legs_with(machine, spring=stewart.Spring(0.0, 3.0, 0.0)),
-        legs_with(machine, spring=stewart.Spring(1.0, -3.0, 3.0)),
+        replace_leg(machine, 4, drive=stewart.Drive(0.01, 1e-4, 0.0, 1.0)),
+        replace_leg(machine, 4, spring=stewart.Spring(0.0, 3.0, 0.0)),
+        replace_leg(machine, 4, spring=stewart.Spring(1.0, -3.0, 3.0)),
         replace(machine, legs=(machine.legs[1], machine.legs[0], *machine.legs[2:])),
     ]
     prints = [machine_fingerprint(one) for one in (machine, *others)]
@@ -181,9 +172,9 @@ def test_a_fingerprint_tells_machines_of_other_forces_apart(machine):
 
 
 def test_names_and_limits_do_not_count_in_a_fingerprint(machine):
-    renamed = replace(legs_with(machine, name="other", limits=stewart.LegLimits(0.1, 0.9)), name="else")
+    renamed = replace(replace_leg(machine, 4, name="other", limits=stewart.LegLimits(0.1, 0.9)), name="else")
     assert machine_fingerprint(renamed) == machine_fingerprint(machine)
-    same = legs_with(machine, drive=stewart.Drive(0.5, 0.0, 0.0, 3.0))
+    same = replace_leg(machine, 4, drive=stewart.Drive(0.5, 0.0, 0.0, 3.0))
     assert machine_fingerprint(same) == machine_fingerprint(machine)
 
 

@@ -1,13 +1,13 @@
 """Bounds along polynomial paths hold every sample of another formulation, and are tight on short spans."""
 
-from dataclasses import replace
 from itertools import combinations
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from platform_legs import replace_legs
 from scipy.spatial.transform import Rotation
-from stewart_oracles import random_oracle
+from stewart_oracles import HOME, random_oracle
 
 from robot_dynamics import stewart
 from robot_dynamics.stewart.motion import Motion
@@ -30,7 +30,7 @@ def pieces_of(times, axis=None, seed=3, size=0.02):
     """Polynomials near home, of coordinates that all move; pieces do not even meet."""
     random = np.random.default_rng(seed)
     coefficients = random.uniform(-size, size, (len(times) - 1, 6, 6))
-    coefficients[:, 0] += [0.02, -0.03, 0.6, 0.05, -0.1, 0.1]
+    coefficients[:, 0] += HOME
     if axis is not None:
         coefficients[:, :, 4:] = 0.0
     return Pieces(times, coefficients, axis)
@@ -73,6 +73,25 @@ def exact(platform, pieces, piece, share):
 LEGS = ("lengths", "speeds", "forces", "base_cosines", "platform_cosines")
 
 
+def farthest(found, middle, samples):
+    """Greatest deviations of samples from bounds, which all of them keep."""
+    for name in LEGS:
+        value, _ = getattr(found, name)
+        np.testing.assert_allclose(getattr(middle, name), value, rtol=1e-9, atol=1e-11, err_msg=name)
+    np.testing.assert_allclose(middle.jacobian, found.jacobian, atol=1e-12)
+    apart = dict.fromkeys((*LEGS, "jacobian"), 0.0)
+    for sample in samples:
+        for name in LEGS:
+            value, deviation = getattr(found, name)
+            away = np.abs(getattr(sample, name) - value)
+            assert (away <= deviation * (1.0 + 1e-9) + 1e-10).all(), name
+            apart[name] = np.maximum(apart[name], away)
+        away = np.linalg.norm(sample.jacobian - found.jacobian, axis=(1, 2))
+        assert (away <= found.jacobian_deviation * (1.0 + 1e-9) + 1e-12).all()
+        apart["jacobian"] = np.maximum(apart["jacobian"], away)
+    return apart
+
+
 def check(platform, pieces, boxes, shares, tight):
     """The bounds of boxes hold samples; where ``tight`` says so they are hardly greater than these.
 
@@ -80,26 +99,14 @@ def check(platform, pieces, boxes, shares, tight):
     """
     found = PathBounds(platform.machine, WRENCH).of(pieces, boxes)
     middle = exact(platform, pieces, boxes.piece, boxes.center)
-    apart = dict.fromkeys((*LEGS, "jacobian"), 0.0)
-    for share in shares:
-        sample = exact(platform, pieces, boxes.piece, boxes.center + share * boxes.half)
-        for name in LEGS:
-            value, deviation = getattr(found, name)
-            np.testing.assert_allclose(getattr(middle, name), value, rtol=1e-9, atol=1e-11, err_msg=name)
-            away = np.abs(getattr(sample, name) - value)
-            assert (away <= deviation * (1.0 + 1e-9) + 1e-10).all(), name
-            apart[name] = np.maximum(apart[name], away)
-        np.testing.assert_allclose(middle.jacobian, found.jacobian, atol=1e-12)
-        away = np.linalg.norm(sample.jacobian - found.jacobian, axis=(1, 2))
-        assert (away <= found.jacobian_deviation * (1.0 + 1e-9) + 1e-12).all()
-        apart["jacobian"] = np.maximum(apart["jacobian"], away)
+    samples = [exact(platform, pieces, boxes.piece, boxes.center + share * boxes.half) for share in shares]
+    apart = farthest(found, middle, samples)
     if tight:
         for name in LEGS:
             assert (
                 getattr(found, name)[1] < 1.02 * apart[name] + 1e-5 * np.abs(getattr(found, name)[0])
             ).all(), name
         assert (found.jacobian_deviation < 1.02 * apart["jacobian"]).all()
-    return found
 
 
 @pytest.mark.parametrize("axis", [None, (FIRST, AXIS)])
@@ -127,7 +134,7 @@ def test_a_first_orientation_counts_with_each_of_its_parts(platform):
 def smooth_pieces(count, duration=0.4, begin=0.3):
     """One motion, x + a sine in each coordinate, as ``count`` pieces of Taylor's polynomials."""
     times = begin + np.linspace(0.0, 1.0, count + 1) ** 1.3 * duration
-    home, size = np.array([0.02, -0.03, 0.6, 0.05, -0.1, 0.1]), np.array([0.02, 0.03, 0.02, 0.1, -0.1, 0.08])
+    size = np.array([0.02, 0.03, 0.02, 0.1, -0.1, 0.08])
     frequency = np.array([2.0, 3.0, 2.5, 1.5, 2.2, 2.7])
     coefficients, width = np.empty((count, 6, 6)), np.diff(times)
     for power in range(6):
@@ -135,7 +142,7 @@ def smooth_pieces(count, duration=0.4, begin=0.3):
         coefficients[:, power] = (
             derivative * width[:, None] ** power / max(1.0, float(np.prod(np.arange(1, power + 1))))
         )
-    coefficients[:, 0] += home
+    coefficients[:, 0] += HOME
     return Pieces(times, coefficients)
 
 
@@ -151,16 +158,12 @@ def test_groups_of_pieces_are_bounded_together(platform):
     np.testing.assert_array_equal(end, pieces.times[np.minimum(first + 8, count)])
     np.testing.assert_allclose(middle, 0.5 * (pieces.times[center] + pieces.times[center + 1]), rtol=1e-15)
     value = exact(platform, pieces, center, np.full(5, 0.5))
-    apart = dict.fromkeys(LEGS, 0.0)
-    for offset in range(8):
-        for share in (0.0, 1.0):
-            sample = exact(platform, pieces, np.minimum(first + offset, count - 1), np.full(5, share))
-            for name in LEGS:
-                at, deviation = getattr(found, name)
-                np.testing.assert_allclose(getattr(value, name), at, rtol=1e-9, atol=1e-11)
-                away = np.abs(getattr(sample, name) - at)
-                assert (away <= deviation * (1.0 + 1e-9) + 1e-10).all(), name
-                apart[name] = np.maximum(apart[name], away)
+    samples = [
+        exact(platform, pieces, np.minimum(first + offset, count - 1), np.full(5, share))
+        for offset in range(8)
+        for share in (0.0, 1.0)
+    ]
+    apart = farthest(found, value, samples)
     # Neither the least nor the greatest of a coordinate is lost, and no bound is far from the samples.
     for name, room in zip(LEGS, (1.2, 1.4, 9.0, 1.3, 1.3), strict=True):
         at, deviation = getattr(found, name)
@@ -231,8 +234,7 @@ def test_moments_are_counted_about_the_triangle_from_which_legs_rise_the_most(pl
     random, machine = np.random.default_rng(3), platform.machine
     for _ in range(25):
         points = random.normal(size=(6, 3)) * [0.6, 0.6, 0.2] + [0.2, -0.1, 0.0]
-        legs = [replace(leg, base_point=at) for leg, at in zip(machine.legs, points, strict=True)]
-        made = replace(machine, legs=tuple(legs))
+        made = replace_legs(machine, base_point=points)
         directions = made.home_directions
         volumes = {
             (a, b, c): min(

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from platform_legs import replace_legs
 
 from robot_dynamics import stewart
 from robot_dynamics.errors import ParameterError, StateError, WrongTypeError
@@ -109,8 +110,7 @@ def test_a_simulation_begins_at_rest_at_home_unless_told(demo):
 
 def test_a_platform_tells_its_name_and_its_least_and_greatest_lengths(demo):
     limits = [stewart.LegLimits(0.5 - 0.01 * k, 0.7 + 0.02 * k) for k in (2, 0, 5, 1, 4, 3)]
-    legs = [replace(leg, limits=one) for leg, one in zip(demo.machine.legs, limits, strict=True)]
-    other = stewart.StewartPlatform(replace(demo.machine, legs=tuple(legs)))
+    other = stewart.StewartPlatform(replace_legs(demo.machine, limits=limits))
     assert repr(other) == "<StewartPlatform stewart_demo: legs of 0.45 to 0.8 m>"
 
 
