@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.spatial.transform import Rotation
 
 from robot_dynamics import stewart
+from robot_dynamics.stewart.orientation import quaternion_from_rotation
 
 # Central differences of eighth order: offsets 1..4.
 FIRST = np.array([4 / 5, -1 / 5, 4 / 105, -1 / 280])
@@ -230,9 +230,9 @@ def states_near_home(seed: int, *batch: int) -> list[np.ndarray]:
     """Parts of states, as pack takes them, that move and are loaded in every direction."""
     random = np.random.default_rng(seed)
     place = HOME[:3] + random.uniform(-0.04, 0.04, (*batch, 3))
-    turn = Rotation.from_rotvec(random.uniform(-0.2, 0.2, (*batch, 3)).reshape(-1, 3)).as_quat()
+    turn = np.apply_along_axis(rotation, -1, random.uniform(-0.2, 0.2, (*batch, 3)))
     others = [random.normal(size=(*batch, 3)) * size for size in (0.6, 1.1, 3.0, 4.0, 60.0, 9.0)]
-    return [place, turn.reshape(*batch, 4), *others]
+    return [place, quaternion_from_rotation(turn), *others]
 
 
 def random_motion(seed: int) -> Callable[[Any], np.ndarray]:

@@ -26,6 +26,11 @@ G = Interval(
 )
 
 
+def single(*numbers):
+    """An interval of one function: value, radius, slope, its radius, half width."""
+    return Interval(*(np.array([number]) for number in numbers))
+
+
 def box(f, k):
     """Extremes of value and slope of the k-th function."""
     value, radius, slope, spread = (float(x[k]) for x in (f.value, f.radius, f.slope, f.slope_radius))
@@ -111,12 +116,12 @@ def test_the_root_of_what_may_vanish_has_a_bound_but_no_known_slope():
     np.testing.assert_allclose(root.slope[:2], [0.5, 1.0])
     np.testing.assert_array_equal(root.slope_radius, np.full(3, np.inf))
     assert root.half is near.half
-    small = Interval(*(np.array([x]) for x in (0.25, 0.1875, 0.5, 0.25, 1e6))).sqrt()
+    small = single(0.25, 0.1875, 0.5, 0.25, 1e6).sqrt()
     assert small.slope_radius[0] == pytest.approx(0.75 / (2.0 * 0.25) - 0.5 / (2.0 * 0.5), rel=1e-14)
 
 
 def test_a_constant_that_may_vanish_has_no_known_slope_of_its_root_and_reciprocal():
-    constant = Interval(*(np.array([x]) for x in (1.0, 1.0, 0.0, 0.0, 0.5)))
+    constant = single(1.0, 1.0, 0.0, 0.0, 0.5)
     assert constant.sqrt().slope_radius[0] == constant.reciprocal().slope_radius[0] == np.inf
     assert constant.reciprocal().radius[0] == np.inf
     assert constant.sqrt().radius[0] == 1.0
@@ -136,7 +141,7 @@ def test_nothing_is_known_of_the_reciprocal_of_what_may_vanish():
 )
 def test_the_mean_value_theorem_tightens_a_bound(half, radius):
     """Closed form: half the width times the greatest slope, where it is below what is known otherwise."""
-    loose = Interval(*(np.array([x]) for x in (3.0, 1.25, -1.5, 0.5, half)))
+    loose = single(3.0, 1.25, -1.5, 0.5, half)
     tight = loose.tight()
     np.testing.assert_array_equal(tight.radius, [min(radius, 1.25)])
     for name in ("value", "slope", "slope_radius", "half"):
@@ -147,7 +152,7 @@ def test_the_mean_value_theorem_tightens_a_bound(half, radius):
 
 @pytest.mark.parametrize("half", [0.01, 0.25])
 def test_quotients_and_roots_use_the_mean_value_theorem(half):
-    narrow = Interval(*(np.array([x]) for x in (4.0, 1.0, 0.5, 0.25, half)))
+    narrow = single(4.0, 1.0, 0.5, 0.25, half)
     inverse, root = narrow.reciprocal(), narrow.sqrt()
     steepest = 0.75 / 9.0, 0.75 / (2.0 * 3.0**0.5)
     assert inverse.radius[0] == pytest.approx(min(half * steepest[0], 1.0 / 12.0), rel=1e-14)
@@ -158,7 +163,7 @@ def test_quotients_and_roots_use_the_mean_value_theorem(half):
 def test_cosine_and_sine_are_within_taylors_remainder(radius):
     """The remainder is half the square of the angle's deviation; no two cosines differ by more than 2."""
     angle, slope, spread = 0.75, -1.5, 0.25
-    given = Interval(*(np.array([x]) for x in (angle, radius, slope, spread, 1e6)))
+    given = single(angle, radius, slope, spread, 1e6)
     cosine, sine = given.cosine_and_sine()
     c, s, bow = np.cos(angle), np.sin(angle), 0.5 * radius**2
     for found, value, rate in ((cosine, c, -s), (sine, s, c)):

@@ -2,12 +2,12 @@
 
 import inspect
 import math
-from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from stewart_oracles import random_oracle, rotation
+from platform_legs import legs_of, replace_leg
+from stewart_oracles import HOME, random_oracle, rotation
 from transforms3d.axangles import axangle2mat
 
 from robot_dynamics import stewart
@@ -24,12 +24,12 @@ def machine():
 
 def pose(seed, size=1.0):
     rng = np.random.default_rng(seed)
-    position = np.array([0.02, -0.03, 0.6]) + size * rng.uniform(-0.05, 0.05, 3)
-    return position, rotation(np.array([0.05, -0.1, 0.1]) + size * rng.uniform(-0.2, 0.2, 3))
+    position = HOME[:3] + size * rng.uniform(-0.05, 0.05, 3)
+    return position, rotation(HOME[3:] + size * rng.uniform(-0.2, 0.2, 3))
 
 
-def vectors_of(machine, position, turn):
-    return np.array([position + turn @ leg.platform_point - leg.base_point for leg in machine.legs])
+def lengths_of(machine, position, turn):
+    return legs_of(machine.base_points, machine.platform_points, position, turn)[0]
 
 
 @pytest.mark.parametrize("shape", [(), (4,), (2, 3)], ids=str)
@@ -80,8 +80,7 @@ def test_a_leg_without_length_is_named_also_in_a_batch(machine, leg):
 
 
 def test_a_length_of_a_nanometre_is_none(machine):
-    legs = [replace(machine.legs[0], base_point=np.zeros(3), platform_point=np.zeros(3)), *machine.legs[1:]]
-    centred = replace(machine, legs=legs)
+    centred = replace_leg(machine, 0, base_point=np.zeros(3), platform_point=np.zeros(3))
     with pytest.raises(StateError, match=r"^leg_1 has length 0"):
         leg_geometry(centred, np.array([0.0, 1e-9, 0.0]), np.eye(3))
     assert leg_geometry(centred, np.array([0.0, 1.0000001e-9, 0.0]), np.eye(3)).lengths[0] > 1e-9
@@ -99,7 +98,7 @@ def searched(machine, lengths, position, turn, tolerance=1e-10, most=30):
     """The same search, with the rotation of transforms3d; the halvings are counted."""
 
     def errors(p, r):
-        return lengths - np.linalg.norm(vectors_of(machine, p, r), axis=1)
+        return lengths - lengths_of(machine, p, r)
 
     steps = halvings = 0
     error = errors(position, turn)
@@ -122,7 +121,7 @@ def searched(machine, lengths, position, turn, tolerance=1e-10, most=30):
 @pytest.mark.parametrize("seed", range(5))
 def test_steps_are_those_of_a_damped_newton_search(machine, seed):
     position, turn = pose(seed, 2.0 + seed)
-    lengths = np.linalg.norm(vectors_of(machine, position, turn), axis=1)
+    lengths = lengths_of(machine, position, turn)
     start = pose(seed + 20, 0.5)
     for most in (30, 2, 1, 0, -1):
         found = forward_kinematics(machine, lengths, *start, max_iterations=most)
@@ -141,7 +140,7 @@ def test_steps_that_make_the_error_worse_are_halved_until_a_thousandth(machine):
     for seed in range(12):
         rng = np.random.default_rng(seed)
         start = pose(seed, 0.5)
-        lengths = np.linalg.norm(vectors_of(machine, *start), axis=1) * rng.uniform(0.5, 1.6, 6)
+        lengths = lengths_of(machine, *start) * rng.uniform(0.5, 1.6, 6)
         try:
             found = forward_kinematics(machine, lengths, *start)
         except SingularityError:
@@ -159,7 +158,7 @@ def test_steps_that_make_the_error_worse_are_halved_until_a_thousandth(machine):
 @pytest.mark.parametrize("tolerance", [1e-2, 1e-4])
 def test_the_search_ends_within_the_tolerance(machine, tolerance):
     start = machine.home_position, machine.home_rotation
-    lengths = np.linalg.norm(vectors_of(machine, *pose(4)), axis=1)
+    lengths = lengths_of(machine, *pose(4))
     found = forward_kinematics(machine, lengths, *start, tolerance)
     wanted = searched(machine, lengths, *start, tolerance)
     assert found.converged and found.iterations == wanted[2]
@@ -168,7 +167,7 @@ def test_the_search_ends_within_the_tolerance(machine, tolerance):
     assert again.converged and again.iterations == found.iterations
     last = forward_kinematics(machine, lengths, *start, 0.0)
     assert last.iterations < 30 and last.residual < 1e-14
-    exact = np.linalg.norm(vectors_of(machine, *start), axis=1)
+    exact = lengths_of(machine, *start)
     off = forward_kinematics(machine, exact + tolerance * np.array([0, 0, 1.001, 0, 0, 0]), *start, tolerance)
     assert off.iterations == 1
     kept = forward_kinematics(

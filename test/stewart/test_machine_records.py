@@ -1,10 +1,11 @@
-"""Records of a machine: what they accept at their bounds, what they compute, and how they refuse."""
+"""Records of a machine: values at their bounds, computed values, and errors."""
 
 import math
 from dataclasses import replace
 
 import numpy as np
 import pytest
+from platform_legs import replace_leg, replace_legs
 from stewart_oracles import random_oracle
 
 from robot_dynamics import stewart
@@ -152,9 +153,7 @@ def test_legs_know_their_directions_axes_and_names(machine):
         np.testing.assert_array_equal(machine.base_points[k], leg.base_point)
         np.testing.assert_array_equal(machine.platform_points[k], leg.platform_point)
         np.testing.assert_array_equal(machine.universal_axes[k], leg.universal_axis)
-    free = replace(
-        machine, legs=[*machine.legs[:2], replace(machine.legs[2], universal_axis=None), *machine.legs[3:]]
-    )
+    free = replace_leg(machine, 2, universal_axis=None)
     axis = free.universal_axes[2]
     assert axis @ axis == pytest.approx(1.0) and abs(axis @ free.home_directions[2]) < 1e-15
 
@@ -170,9 +169,8 @@ def test_a_machine_with_a_leg_without_length_or_an_unknown_guess_is_refused(mach
     leg = machine.legs[3]
     touching = machine.home_position + machine.home_rotation @ leg.platform_point
     for point, length in ((touching, "0"), (np.array([1e200, 0.0, 0.0]), "inf")):
-        legs = [*machine.legs[:3], replace(leg, base_point=point), *machine.legs[4:]]
         with pytest.raises(ModelError) as caught:
-            replace(machine, legs=legs)
+            replace_leg(machine, 3, base_point=point)
         assert str(caught.value) == f"leg 'leg_4' of a Machine has the length {length} m at home"
     assert replace(machine, guessed=("masses",)).guessed == ("masses",)
     assert machine.guessed == ()
@@ -214,24 +212,19 @@ def test_points_of_a_leg_have_three_finite_numbers(machine, name):
 
 
 def test_passive_forces_are_friction_inertia_and_springs_of_each_leg(machine):
-    legs = []
-    for k, leg in enumerate(machine.legs):
-        legs.append(
-            replace(
-                leg,
-                friction=JointFriction(0.1, 10.0 + k, 0.2, 3.0 + k),
-                drive=Drive(0.01 + 0.001 * k, 1e-4, 2e-5, 1.5),
-                spring=Spring(0.5, 40.0 - 9.0 * k, 100.0 * k),
-            )
-        )
-    driven = replace(machine, legs=legs)
+    driven = replace_legs(
+        machine,
+        friction=[JointFriction(0.1, 10.0 + k, 0.2, 3.0 + k) for k in range(6)],
+        drive=[Drive(0.01 + 0.001 * k, 1e-4, 2e-5, 1.5) for k in range(6)],
+        spring=[Spring(0.5, 40.0 - 9.0 * k, 100.0 * k) for k in range(6)],
+    )
     np.testing.assert_array_equal(coulomb_friction(driven), [3.0, 4.0, 5.0, 6.0, 7.0, 8.0])
     rng = np.random.default_rng(1)
     lengths, accelerations = rng.uniform(0.4, 0.8, (2, 6)), rng.normal(size=(2, 6))
     rates = np.array([[0.5, -0.25, 0.1, -0.3, 0.0, 2.0], [-0.5, 0.3, -0.2, 0.0, 0.7, -0.4]])
     against, springs = passive_forces(driven, lengths, rates, accelerations)
     for n, k in np.ndindex(2, 6):
-        leg = legs[k]
+        leg = driven.legs[k]
         rub = leg.friction.prismatic * rates[n, k] + np.sign(rates[n, k]) * leg.friction.coulomb
         heavy = leg.drive.reflected_mass * accelerations[n, k]
         assert against[n, k] == pytest.approx(rub + heavy, rel=1e-12)

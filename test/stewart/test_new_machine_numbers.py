@@ -47,24 +47,23 @@ def text_of(measures):
     return text, yaml.safe_load(text)
 
 
-def middle_of(measures, shortest):
-    return shortest + 0.5 * measures.stroke
+def pairs(measures):
+    """Angles of the pairs of joints on base and platform [rad]."""
+    base, platform = measures.pair_angle, measures.platform_pair_angle
+    return base, base if platform is None else platform
 
 
 def across(measures):
     """Horizontal distance of the two joints of a leg, by the law of cosines."""
     a, b = measures.base_radius, measures.platform_radius
-    pair = measures.pair_angle
-    other = pair if measures.platform_pair_angle is None else measures.platform_pair_angle
-    between = math.radians(60.0) - 0.5 * (pair + other)
+    between = math.radians(60.0) - 0.5 * sum(pairs(measures))
     return math.sqrt(a * a + b * b - 2.0 * a * b * math.cos(between))
 
 
 @pytest.mark.parametrize("measures", [GIVEN, SOME], ids=lambda m: m.name)
 def test_joints_are_where_the_measures_put_them(measures):
     _, described = text_of(measures)
-    other = measures.pair_angle if measures.platform_pair_angle is None else measures.platform_pair_angle
-    pair, degrees = math.degrees(measures.pair_angle), math.degrees(other)
+    pair, other = np.degrees(pairs(measures))
     at = [
         0.5 * pair,
         120 - 0.5 * pair,
@@ -73,7 +72,7 @@ def test_joints_are_where_the_measures_put_them(measures):
         240 + 0.5 * pair,
         360 - 0.5 * pair,
     ]
-    to = [s * 120.0 + 60.0 + sign * 0.5 * degrees for s in range(3) for sign in (-1, 1)]
+    to = [s * 120.0 + 60.0 + sign * 0.5 * other for s in range(3) for sign in (-1, 1)]
     for k, leg in enumerate(described["legs"]):
         assert leg["name"] == f"leg_{k + 1}"
         u, v = np.radians(at[k]), np.radians(to[k])
@@ -238,7 +237,7 @@ def test_the_shortest_leg_lets_legs_lean_and_has_room_for_what_does_not_slide(st
     shortest = three(max(lean, dead))
     limits = described["leg_defaults"]["limits"]
     np.testing.assert_allclose(limits["length"], [shortest, shortest + stroke], rtol=1e-6)
-    height = math.sqrt(middle_of(measures, shortest) ** 2 - across(measures) ** 2)
+    height = math.sqrt((shortest + 0.5 * stroke) ** 2 - across(measures) ** 2)
     assert described["home"]["position"] == [0.0, 0.0, three(height)]
     assert limits["speed"] == pytest.approx(2.0 * stroke)
 

@@ -6,6 +6,7 @@ from scipy.spatial.transform import Rotation
 from stewart_oracles import axial, rotation
 
 from robot_dynamics.errors import StateError
+from robot_dynamics.spatial import skew
 from robot_dynamics.stewart.orientation import (
     angle_motion,
     angular_motion,
@@ -128,9 +129,9 @@ def test_a_rotation_vector_turns_by_its_length_about_itself(angle):
 @pytest.mark.parametrize("size", [1e-7, 1e-11, 1e-13, 1e-20])
 def test_the_vector_of_a_small_rotation_has_all_its_digits(size):
     """Cosines that differ from 1 by nothing do not spoil it."""
-    x, y, z = vector = size * np.array([2.0, -3.0, 6.0])
-    skew = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
-    found = rotation_vector(np.eye(3) + skew + 0.5 * skew @ skew)
+    vector = size * np.array([2.0, -3.0, 6.0])
+    turn = skew(vector)
+    found = rotation_vector(np.eye(3) + turn + 0.5 * turn @ turn)
     np.testing.assert_allclose(found, vector, rtol=1e-11)
 
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from stewart_oracles import random_motion, random_oracle, rotation, state
+from stewart_oracles import axial, random_motion, random_oracle, rotation, state
 
 from robot_dynamics import stewart
 from robot_dynamics.errors import ParameterError, SingularityError, StateError
@@ -15,6 +15,7 @@ from robot_dynamics.stewart.dynamics import State, TaskSpaceDynamics, simulate, 
 from robot_dynamics.stewart.orientation import quaternion_from_rotation, rotation_from_quaternion
 
 NONE = np.zeros(3)
+FORCES = np.array([30.0, 45.0, 20.0, 60.0, 10.0, 35.0])
 TURNED = np.array([0.1, -0.05, 0.15, 0.0])
 TURNED[3] = np.sqrt(1.0 - TURNED @ TURNED)
 
@@ -31,8 +32,7 @@ def start(platform):
 
 
 def moved(machine, given, seconds=0.02, step=0.01, **options):
-    forces = np.array([30.0, 45.0, 20.0, 60.0, 10.0, 35.0])
-    return simulate(machine, given, lambda time, now: forces, seconds, step, **options)
+    return simulate(machine, given, lambda time, now: FORCES, seconds, step, **options)
 
 
 def assert_alike(found, expected, **tolerance):
@@ -112,14 +112,13 @@ def test_states_hold_vectors_of_their_size(name):
 
 def test_the_motion_begins_as_forward_dynamics_say(platform, start):
     """Taylor's series to the second order, within the third."""
-    forces = np.array([30.0, 45.0, 20.0, 60.0, 10.0, 35.0])
     wrench = np.array([11.0, -7.0, 5.0]), np.array([1.0, 2.0, -1.5])
     h = 1e-4
     _, states = moved(
         platform.machine, start, h, h, external_force=wrench[0].tolist(), external_torque=wrench[1].tolist()
     )
     linear, angular = platform.forward_dynamics(
-        start.position, start.orientation, start.linear_velocity, start.angular_velocity, forces, *wrench
+        start.position, start.orientation, start.linear_velocity, start.angular_velocity, FORCES, *wrench
     )
     end = states[-1]
     np.testing.assert_allclose(
@@ -132,11 +131,7 @@ def test_the_motion_begins_as_forward_dynamics_say(platform, start):
     np.testing.assert_allclose(end.position - start.position, expected, atol=1e-9)
     turn = rotation_from_quaternion(end.orientation) @ rotation_from_quaternion(start.orientation).T
     spin = start.angular_velocity * h + 0.5 * angular * h**2
-    np.testing.assert_allclose(
-        0.5 * np.array([turn[2, 1] - turn[1, 2], turn[0, 2] - turn[2, 0], turn[1, 0] - turn[0, 1]]),
-        spin,
-        atol=1e-8,
-    )
+    np.testing.assert_allclose(axial(turn), spin, atol=1e-8)
 
 
 @pytest.mark.parametrize("loaded", [False, True])
@@ -297,11 +292,11 @@ def test_as_many_steps_as_possible_are_done_and_no_more(platform, start, monkeyp
 def test_a_fast_turn_in_long_steps_is_that_of_the_classical_runge_kutta_method(platform, start):
     """The method written again, with quaternion rates by a product, and accelerations by forward dynamics."""
     fast = replace(start, angular_velocity=np.array([3.0, -4.0, 5.0]))
-    forces, h = np.array([30.0, 45.0, 20.0, 60.0, 10.0, 35.0]), 0.04
+    h = 0.04
 
     def rate(place, turn, v, w):
         unit = turn / np.linalg.norm(turn)
-        linear, angular = platform.forward_dynamics(place, unit, v, w, forces)
+        linear, angular = platform.forward_dynamics(place, unit, v, w, FORCES)
         x, y, z, s = turn
         spins = np.array([[s, z, -y], [-z, s, x], [y, -x, s], [-x, -y, -z]])
         return [v, 0.5 * spins @ w, linear, angular]
