@@ -282,6 +282,7 @@ def test_a_leg_has_a_drive_and_a_spring_of_its_own():
         ("other", 0, "is unknown; known are gear_ratio, lead, rotor_inertia, screw_inertia"),
     ):
         unloadable(with_leg(drive={**drive, name: value}), f"legs[2].drive.{name} {words}")
+    unloadable(with_leg(spring={"length": 0.5, "stiffness": 3}), "legs[2].spring.force is missing")
     unloadable(
         with_leg(spring={**spring, "length": 0}), "legs[2].spring.length is 0; it must be greater than 0"
     )

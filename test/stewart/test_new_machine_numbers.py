@@ -341,7 +341,7 @@ def test_sizes_and_loads_are_within_bounds_that_are_named(name):
     plain = Measures("m", 1.1, 0.7, 0.5)
     for value in (1e-4, top):
         assert getattr(replace(plain, **{name: value}), name) == value
-    for value in (0.99e-4, 1.01 * top, -1.0, math.nan):
+    for value in (0.99e-4, 1.01 * top, 0.0, -1.0, math.nan):
         with pytest.raises(ParameterError) as caught:
             replace(plain, **{name: value})
         assert str(caught.value) == f"{name} is {value:g}; it must be between 0.0001 and {shown} (SI units)"
@@ -386,11 +386,13 @@ def test_joint_angles_are_above_0_and_up_to_half_a_turn(name):
         ({"com": (0.0, 1.0)}, "com is (0.0, 1.0); it must be 3 finite numbers"),
         ({"com": (0.0, 1.0, 2.0, 3.0)}, "com is (0.0, 1.0, 2.0, 3.0); it must be 3 finite numbers"),
         ({"com": (0.0, 1.0, math.inf)}, "com is (0.0, 1.0, inf); it must be 3 finite numbers"),
+        ({"com": (0.0, math.nan, 0.0)}, "com is (0.0, nan, 0.0); it must be 3 finite numbers"),
         ({"drive": (1.0, 2.0, 3.0)}, "drive is (1.0, 2.0, 3.0); it must be 4 finite numbers"),
         (
             {"payload": None, "mass": 5.0, "inertia": (1.0, 2.0)},
             "inertia is (1.0, 2.0); it must be 6 finite numbers",
         ),
+        ({"name": "a\nb"}, "name is 'a\\nb'; it must be a word that can be printed"),
         ({"name": "a\tb"}, "name is 'a\\tb'; it must be a word that can be printed"),
         ({"name": "  "}, "name is '  '; it must be a word that can be printed"),
         ({"name": ""}, "name is ''; it must be a word that can be printed"),

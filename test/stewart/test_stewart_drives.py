@@ -11,7 +11,6 @@ from robot_dynamics import stewart
 from robot_dynamics.control.stewart.controller import StewartController
 from robot_dynamics.control.stewart.parameters import StewartParameters
 from robot_dynamics.control.stewart.trajectory import PoseWaypoint
-from robot_dynamics.errors import ModelError
 from robot_dynamics.resources import resource
 from robot_dynamics.stewart.actuators import passive_forces
 from robot_dynamics.stewart.orientation import quaternion_from_rotation, rotation_of
@@ -154,21 +153,3 @@ def test_the_law_overcomes_friction_at_the_twist_of_the_reference(turning):
                 added, efforts[True, 0.0] - efforts[False, 0.0], atol=1e-9 * np.abs(added).max()
             )
             assert np.abs(added - friction).max() > 0.1
-
-
-@pytest.mark.parametrize(
-    ("field", "value", "words"),
-    [
-        ("drive", {"lead": 0.0}, "drive.lead is 0"),
-        ("drive", {"lead": 0.01, "screw_inertia": -1.0}, "drive.screw_inertia is -1"),
-        ("drive", {"lead": 1e-6, "screw_inertia": 1.0}, "turning parts are as heavy as"),
-        ("drive", {"lead": 0.01, "ratio": 3.0}, "drive.ratio is unknown"),
-        ("spring", {"length": 0.5, "stiffness": 3.0}, "spring.force is missing"),
-        ("spring", {"length": 0.5, "force": 1.0, "stiffness": -3.0}, "spring.stiffness is -3"),
-    ],
-)
-def test_drives_and_springs_that_cannot_be_are_refused(field, value, words):
-    mapping = random_oracle(0).mapping
-    mapping["legs"][2][field] = value
-    with pytest.raises(ModelError, match=rf"legs\[3\].*{words}"):
-        stewart.load(mapping)

@@ -9,7 +9,7 @@ from stewart_oracles import random_motion, random_oracle, rotation, state
 from transforms3d.axangles import axangle2mat
 
 from robot_dynamics import stewart
-from robot_dynamics.errors import SingularityError, StateError, TrajectoryError
+from robot_dynamics.errors import SingularityError, StateError
 from robot_dynamics.model.chain import RigidBody
 from robot_dynamics.model.lumping import lumped_body
 from robot_dynamics.resources import resource
@@ -208,32 +208,6 @@ def test_paths_move_as_their_derivatives_say(profile, kind):
         np.testing.assert_allclose(path.at(time).rotation, rotation_of(orientation), atol=1e-12)
     if profile == "quintic":
         assert np.abs(path.at(np.array([0.0, 2.0])).linear_acceleration).max() < 1e-12
-
-
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        ({"profile": "parabolic", "linear_speed": 0.09, "angular_speed": 1.0}, "cannot be blended"),
-        ({"profile": "parabolic", "linear_speed": 0.25, "angular_speed": 1.0}, "at most 0.2 m/s"),
-        ({"profile": "parabolic", "angular_speed": 1.0}, "needs linear_speed"),
-        ({"linear_speed": 0.18}, "at least 2.08333 s"),
-        ({"duration": 0.0}, "must be positive"),
-        ({"duration": np.nan}, "must be positive"),
-        ({"profile": "cubic"}, "'quintic' or 'parabolic'"),
-        ({"end_position": [0.0, np.nan, 0.0]}, "three finite numbers"),
-        ({"end_orientation": [0.0, 0.0, 0.0, 1.0]}, "two quaternions"),
-    ],
-)
-def test_paths_that_cannot_be_are_refused(options, words):
-    path = {
-        "start_position": [0.0, 0.0, 0.5],
-        "start_orientation": [0.0, 0.0, 0.0],
-        "end_position": [0.2, 0.0, 0.5],
-        "end_orientation": [0.0, 0.0, 0.0],
-        "duration": 2.0,
-    }
-    with pytest.raises(TrajectoryError, match=words):
-        stewart.straight_line(**{**path, **options})
 
 
 @pytest.mark.parametrize("angle", [0.0, 1e-13, 1e-6, 0.3, 0.5 * np.pi, 3.0, np.pi - 1e-9, np.pi])

@@ -11,14 +11,11 @@ from robot_dynamics.stewart.motion_table import (
     MotionTable,
     MotionUnits,
     looks_like_millimetres,
-    looks_like_offsets,
     parse_motion,
 )
 from robot_dynamics.stewart.orientation import (
     quaternion_from_rotation,
-    rotation_from_quaternion,
     rotation_from_roll_pitch_yaw,
-    rotation_from_vector,
 )
 
 HEADER = "time,x,y,z,qx,qy,qz,qw"
@@ -83,21 +80,6 @@ def test_units_stand_in_the_header_or_are_given():
 def test_headers_that_say_two_things_are_refused(header, words):
     with pytest.raises(StateError, match=words):
         table(header=header)
-
-
-def test_offsets_from_home_are_placed_at_home():
-    machine = motion_base().machine
-    read = table("0,0.1,0.2,-0.1,0,0,0", "1,0,0,0,0,0,30", header="time,surge,sway,heave,roll,pitch,yaw_deg")
-    placed = read.placed(machine)
-    assert read.from_home
-    assert not placed.from_home
-    np.testing.assert_allclose(placed.position[0], machine.home_position + np.array([0.1, 0.2, -0.1]))
-    np.testing.assert_allclose(placed.position[1], machine.home_position)
-    turn = rotation_from_quaternion(placed.orientation[1]) @ machine.home_rotation.T
-    np.testing.assert_allclose(turn, rotation_from_vector(np.array([0.0, 0.0, np.radians(30.0)])), atol=1e-12)
-    assert looks_like_offsets(table("0,0,0,0.01,0,0,0,1"), machine)
-    assert not looks_like_offsets(read, machine)
-    assert not looks_like_offsets(placed, machine)
 
 
 @pytest.mark.parametrize(

@@ -263,13 +263,24 @@ NEEDED = f"{1.875 * LENGTH / 0.3:g} s"
             f" {LENGTH / 2.5:g} and at most {2.0 * LENGTH / 2.5:g} m/s",
         ),
         (
+            {"profile": "parabolic", "linear_speed": 0.5, "angular_speed": 0.5},
+            f"{LENGTH:g} m in 2.5 s with linear_speed 0.5 m/s cannot be blended; the speed must be above"
+            f" {LENGTH / 2.5:g} and at most {2.0 * LENGTH / 2.5:g} m/s",
+        ),
+        (
             {"profile": "parabolic", "linear_speed": 0.3, "angular_speed": 2.5},
             f"{TURNED:g} rad in 2.5 s with angular_speed 2.5 rad/s cannot be blended; the speed must be above"
             f" {TURNED / 2.5:g} and at most {2.0 * TURNED / 2.5:g} rad/s",
         ),
+        ({"duration": 0.0}, "duration is 0.0 s; it must be positive, 1e-06 to 1e+09 s"),
+        ({"duration": np.nan}, "duration is nan s; it must be positive, 1e-06 to 1e+09 s"),
         ({"duration": 9e-7}, "duration is 9e-07 s; it must be positive, 1e-06 to 1e+09 s"),
         ({"duration": 1e9 + 0.5}, "duration is 1000000000.5 s; it must be positive, 1e-06 to 1e+09 s"),
         ({"duration": [2.0]}, "duration is [2.0] s; it must be positive, 1e-06 to 1e+09 s"),
+        (
+            {"end_position": [0.0, np.nan, 0.0]},
+            "end_position is [0.0, nan, 0.0]; it must be three finite numbers",
+        ),
         (
             {"start_position": [0.0, -1e9 - 0.5, 0.0]},
             "start_position is [0.0, -1000000000.5, 0.0]; no coordinate may exceed 1e+09 m",
