@@ -47,6 +47,18 @@ def test_savings(build, total):
     assert_same(plain, factored, 4)
 
 
+def test_a_product_that_becomes_a_shared_one_while_factors_are_taken_out():
+    """p = a b c and q = p d, then p e, p + f, p + q, and twice a product of two inputs with p + q."""
+
+    def build(a, b, c, d, e, f, x, u, y, v):
+        p, again, q = (a * b) * c, a * (b * c), ((a * d) * b) * c
+        return [p * e, p + f, x * (again * u) + (q * x) * u, y * (again * v) + (q * y) * v]
+
+    plain, factored = programs(build, 10)
+    assert count_operations(factored).total == 3 + 3 + 4
+    assert_same(plain, factored, 10)
+
+
 def random_polynomials(generator, inputs):
     """Sums of products, some nested, with shared parts, signs, constants and quotients."""
     pool = list(inputs)

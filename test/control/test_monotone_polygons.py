@@ -244,6 +244,8 @@ def test_equal_positions_are_an_exact_rest_unless_evenly_timed_or_given_a_veloci
     assert resting.coefficients[0, 1:].any() and resting.coefficients[2, 1:].any()
     small = through(times, [0.0, 1e-4, 1e-4, 2e-4])  # least jerk would leave it by less than a millimetre
     assert not small.coefficients[1, 1:].any()
+    rounded = through([0.0, 1.0, 4.0, 5.1, 6.0], [0.1, 0.3, 0.3, 0.5, 0.7])  # by its ends alone 1e-16
+    assert not rounded.coefficients[1, 1:].any() and rounded.coefficients[2, 1:].any()
     one = through(times, [0.0, 1.0, 1.0 + 1e-4, 1.5])
     assert one.coefficients[1, 1:].any()
     given = opened(4)

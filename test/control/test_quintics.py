@@ -230,6 +230,15 @@ def test_extremes_have_the_times_at_which_they_are_reached():
     np.testing.assert_allclose(found.largest_time, [7.0, 7.7], atol=1e-4)
 
 
+def test_extremes_at_ends_are_exact():
+    """The quintic from rest to rest by 1, and one that ends with a velocity of 3."""
+    c = np.zeros((1, 6, 2))
+    c[0, 3:, 0], c[0, 3, 1] = (10.0, -15.0, 6.0), 1.0
+    places, rates = (extremes(np.array([0.0, 1.0]), sign * c, order) for sign, order in ((1.0, 0), (-1.0, 1)))
+    assert (places.highest.tolist(), places.highest_time.tolist()) == ([1.0, 1.0], [1.0, 1.0])
+    assert (rates.lowest[1], rates.lowest_time[1]) == (-3.0, 1.0)
+
+
 def test_of_equal_extremes_the_first_has_its_time():
     times, c = np.array([0.0, 1.0, 3.0, 4.0, 6.0]), np.zeros((4, 6, 1))
     c[0, :2, 0], c[1, :2, 0], c[2, :2, 0], c[3, :2, 0] = (0.5, 1.5), (2.0, -4.0), (-2.0, 4.0), (2.0, -4.0)

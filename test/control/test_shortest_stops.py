@@ -76,6 +76,7 @@ def test_a_stop_with_long_ramps_needs_no_steady_part_and_less_deceleration(v, a,
         (0.9, 0.0, 0.5, 1.6, 8.0),
         (0.8, 0.4, 0.5, 6.0, 3.0),
         (0.8, -0.3, 0.5, 6.0, 3.0),
+        (1.12107, 98.306, 0.25146, 0.4504, 12.57),
     ],
 )
 def test_a_joint_slows_down_to_the_mean_speed_of_the_second_half_of_its_way(
@@ -132,6 +133,7 @@ def test_slowing_down_that_is_too_hard_is_a_stop():
         (0.5, 0.0, 0.001, 0.6, 2.0),
         (2.0, 0.3, -3.0, 1.5, 4.0),
         (0.5, 0.0, -0.5, 20.0, 0.2),
+        (0.0, 0.31678, 0.0, 1.5525, 90.5),
     ],
 )
 def test_a_stop_is_as_gentle_as_its_room_and_its_time_allow(v, a, goal, duration, deceleration, sense):
@@ -159,6 +161,32 @@ def test_a_joint_that_turns_by_itself_next_to_its_start_goes_the_way_of_its_acce
         assert np.sign(knots.states[-1][0]) == np.sign(v)
     still = moving_start._slowing((0.0, 0.0, -2.0), 0.3, 4.0, 5.0)
     assert still.states[-1][0] < 0.0
+
+
+@pytest.mark.parametrize(("v", "a"), [(-0.00230016, 0.017433), (-0.01, 0.5)])
+def test_ramps_of_a_joint_that_turns_by_itself_are_twice_as_long_as_until_it_turns(v, a):
+    """It has to brake after its turn: with shorter ramps its acceleration would grow instead."""
+    ramp = 2.0 * -v / a
+    assert moving_start._stop(v, a, 0.0, 0.999 * 2.0 * ramp / 0.9, 9.65) is None
+    times, states = moving_start._stop(v, a, 0.0, 1.001 * 2.0 * ramp / 0.9, 9.65)
+    np.testing.assert_allclose(times, [1.001 * ramp, 2.0 * 1.001 * ramp], rtol=1e-9)
+    braking = integrated(v, a, [(1.001 * ramp, states[0][2]), (1.001 * ramp, 0.0)])
+    assert states[0][2] < 0.0
+    np.testing.assert_allclose(states, braking[:, 1:], atol=1e-12)
+
+
+def test_a_way_of_rounding_ends_with_a_stop():
+    """Sixty halvings of its time leave nothing, and 0.1 + 0.2 is 0.3 but for the last digit."""
+    nothing = np.array([[0.0], [0.0]])
+    ends = [
+        moving_spline(
+            np.array([0.0, 300.0]), np.array([[0.3], [goal]]), np.array([[1.0], [0.0]]), nothing, [2.0]
+        )
+        for goal in (0.3, 0.1 + 0.2)
+    ]
+    grid = np.linspace(0.0, 300.0, 301)
+    np.testing.assert_allclose(ends[1].at(grid), ends[0].at(grid), atol=1e-9)
+    assert ends[1].extremes()[1][0] <= 0.3 + 1.0 / (2.0 * 2.0) + 1e-3
 
 
 def test_a_ramp_ends_where_the_joint_stands_and_the_stop_where_its_time_ends():

@@ -67,6 +67,8 @@ def test_a_pause_of_a_simulation_loses_nothing_and_a_clock_that_goes_on_does():
     assert age.seconds(20 * S + S // 4, 91 * S, 0.5) == pytest.approx(0.25)
     assert age.seconds(20 * S + 3 * S // 4, 92 * S, 0.5) == pytest.approx(0.75)
     assert age.objection(20 * S + 3 * S // 4, 92 * S, 0.5) == "no joint state for 0.5 s"
+    at_once, _ = simulated()
+    assert at_once.seconds(20 * S + S // 20, 7 * S, 0.5) == pytest.approx(0.05)
     fast, _ = simulated()
     assert fast.seconds(23 * S, 7 * S + S // 4, 0.5) == 0.5  # by the steady clock none is missing
 

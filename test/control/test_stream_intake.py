@@ -273,6 +273,20 @@ def test_small_turns_count_with_the_characteristic_length():
         assert found is caught
 
 
+@pytest.mark.parametrize(("most", "caught"), [(179.0, True), (181.0, False)])
+def test_periods_below_a_millisecond_count_as_one_for_returns(most, caught):
+    """2·way/period² is 360 m/s² for 1.5 mrad of a characteristic length of 0.12 m."""
+    small = replace(MACHINE, characteristic_length=0.12)
+    made, found = StreamIntake(small, StewartParameters(max_acceleration=most)), False
+    for k in range(24):
+        try:
+            made.add(pose(k / 2048.0, turn=(0.0, 1.5e-3 * (k % 2), 0.0)), k / 2048.0)
+        except Contradiction:
+            found = True
+            break
+    assert found is caught
+
+
 @pytest.mark.parametrize(("share", "caught"), [(0.19, True), (0.21, False)])
 def test_a_small_return_leaves_less_than_a_fifth(share, caught):
     made = intake()

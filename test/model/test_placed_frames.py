@@ -258,6 +258,12 @@ def test_x_stays_where_it_is_before_an_axis_in_the_same_line(turn):
     assert links[1].offset == 0.0 and (links[2].alpha, links[2].a, links[2].y_shift) == (0.0, 0.0, 0.0)
 
 
+def test_x_stays_where_it_is_of_an_arm_without_any_length():
+    """Its tolerance of lengths is zero, as is the distance of its axes."""
+    links = place_frames(chain_of(moving(0), moving(1, rpy=(0, 0, 0.5), offset=0.2), moving(2))).links
+    assert [link.offset for link in links] == [0.0, 0.0, 0.0]
+
+
 @pytest.mark.parametrize("offset", [0.0, 0.7])
 @pytest.mark.parametrize("rpy", [(0.4, -0.3, 1.2), (1.5, 0.2, -2.9), (-2.0, 1.0, 0.3)])
 def test_x_turns_as_little_as_possible_from_the_frame_along_the_first_axis(rpy, offset):

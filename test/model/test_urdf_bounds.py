@@ -195,6 +195,7 @@ def test_odd_mass_properties_of_a_link(body, fixed, odd):
     [
         (diagonal(1, 2, -1.9e-6), True),
         (diagonal(1, 2, -2.1e-6), False),
+        (diagonal(1, 2, -1e-6 * 2.0 - 1e-12), True),  # exactly at the bound
         (diagonal(-3, -2, 2), False),
         (diagonal(1e-12, 1e-12, -0.9e-12), True),
         (diagonal(1e-12, 1e-12, -1.1e-12), False),

@@ -92,6 +92,7 @@ def test_numbers_of_an_array_are_finite_and_at_most_the_largest(number):
         ([[1.0], [2.0]], (2,), "2"),
         (Falling([1.0, 2.0]), (2,), "2"),
         ("1 2", (2,), "2"),
+        ({1: 0.0, 2: 0.0}, (2,), "2"),
         ([1.0, True], (2,), "2"),
         ([True], (1,), "1"),
         (Falling([1.0]), (1,), "1"),
@@ -109,6 +110,12 @@ def test_numbers_with_exponents_are_numbers_to_the_depth_of_the_array():
     for text in ("1e300", "1e", "e5", "0x1e5", "1 e5", "12", "1.5"):
         with pytest.raises(ModelError, match=r"^home\.x is '.*'; it must be a number$"):
             fields(x=text).number("x")
+
+
+def test_texts_below_the_depth_of_an_array_or_number_are_of_a_wrong_type():
+    for call, given in ((fields(x=["1e4"]).number, ()), (fields(x=[["1e4"], ["2e4"]]).array, ((2,),))):
+        with pytest.raises(WrongTypeError):
+            call("x", *given)
 
 
 @pytest.mark.parametrize(

@@ -56,6 +56,7 @@ def test_rounding_is_remarked_where_it_makes_half_a_metre_per_second_squared(qua
         (-1e-2 * RAMP, True),
         (1e-2 * (RAMP + 5e-7), True),
         (1e-2 * (RAMP + 2e-6), False),
+        (np.where(np.arange(len(RAMP)) == 0, 1e-8, 1e-2 * RAMP), False),  # off by exactly a millionth
         (1e-2 * np.minimum(RAMP, 3.0), False),  # three steps are no motion
         (1e-2 * np.minimum(RAMP, 4.0), True),
         (0.0 * RAMP, False),

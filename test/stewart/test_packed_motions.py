@@ -51,6 +51,9 @@ def test_a_packed_motion_is_its_parts_in_order():
     few[2] = few[2][1]
     np.testing.assert_array_equal(pack(*few)[:, 7:10], [few[2]] * 3)
     assert pack(*(part[:0] for part in parts(2))).shape == (0, 25)
+    one = parts(1)
+    one[2] = one[2][:0]
+    assert pack(*one).shape == (0, 25)
 
 
 @pytest.mark.parametrize("k", range(8), ids=NAMES)
