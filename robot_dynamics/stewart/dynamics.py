@@ -164,7 +164,7 @@ def simulate(
     torque = np.zeros(3) if external_torque is None else real_vector("external_torque", external_torque, 3)
 
     carrying = machine
-    if payload is not None and payload.mass > 0.0:
+    if payload is not None:
         carrying = replace(machine, platform=lumped_body((machine.platform, payload)))
 
     def rate(time: float, x: Array) -> Array:

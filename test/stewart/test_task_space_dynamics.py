@@ -161,6 +161,17 @@ def test_compiled_forces_and_a_payload_give_the_motion_of_one_machine_with_it(
     assert compiled.calls == 8
 
 
+def test_a_payload_may_have_an_inertia_without_a_mass_or_take_mass_away(platform, start):
+    """Compiled forces, to which its wrench is added, and the model of one machine move alike."""
+    compiled, inertia = Interpreted(platform), np.diag([1.0, 2.0, 1.5])
+    own = platform.machine.platform.mass
+    alone = moved(platform.machine, start)[1][-1].angular_velocity
+    for body in (RigidBody(0.0, NONE, inertia), RigidBody(-0.25 * own, np.array([0.1, 0.0, -0.1]), inertia)):
+        found = moved(platform.machine, start, payload=body)[1][-1]
+        assert_alike(found, moved(platform.machine, start, compiled=compiled, payload=body)[1][-1], atol=1e-9)
+        assert np.abs(found.angular_velocity - alone).max() > 0.1
+
+
 class Interpreted:
     """Takes the place of compiled forces: the Newton-Euler forces of packed motions.
 
@@ -248,6 +259,30 @@ def test_forces_that_are_not_six_finite_numbers_are_refused_with_their_time(plat
         StateError, match=r"^the actuator forces at t = 0\.015 s are .*; six finite numbers are due$"
     ):
         simulate(platform.machine, start, lambda t, now: np.ones(6) if t < 0.012 else given, 0.05, 0.01)
+
+
+@pytest.mark.parametrize(
+    ("place", "turn", "speed"),
+    [
+        ((0.0, 0.0, 1e5), (0.6, 0.0, 0.0, 0.8), (0.0, 0.0, 0.0)),
+        ((0.0, 0.0, 1.0), (0.0, 0.6, 0.0, 0.8), (1e5, 0.0, 0.0)),
+        ((0.0, 0.0, 1.0), (1.0, 0.0, 0.0, 0.0), (0.0, 0.0, 0.0)),
+        ((0.0, 0.0, 1.0), (0.0, 0.0, 0.0, 1.0), (0.0, 0.0, 0.0)),
+    ],
+)
+def test_the_orientation_alone_is_normalised_after_each_step(platform, place, turn, speed, monkeypatch):
+    """A body without accelerations: its quaternion stays, whatever its place and velocity."""
+    given = State(*(np.array(part) for part in (place, turn, speed)), NONE)
+
+    def rate(machine, x, *load):
+        np.testing.assert_allclose(x[3:7], turn, rtol=1e-14)
+        return np.concatenate([x[7:10], np.zeros(10)])
+
+    monkeypatch.setattr(dynamics, "_rate", rate)
+    assert_alike(
+        moved(platform.machine, given)[1][-1],
+        replace(given, position=given.position + 0.02 * given.linear_velocity),
+    )
 
 
 @pytest.mark.parametrize(("length", "accepted"), [(2e-9, True), (0.5e-9, False), (0.5e9, True), (2e9, False)])
