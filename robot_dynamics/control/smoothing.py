@@ -192,13 +192,13 @@ class StreamFilter(Generic[S]):
 
     def _fit(self, at: float, behind: float) -> Smoothed[S]:
         """Moving least squares at a moment, of the samples around it."""
-        period, times, needed = self.period, self._times, DEGREE + 1
+        period, times = self.period, self._times
         # Where samples are missing the window reaches the next one on either side.
         later = bisect_right(times, at)
         ahead = max(AHEAD * period, REACHED * (times[later] - at) if later < len(times) else 0.0)
         behind = max(behind, REACHED * (at - times[later - 1]))
-        first = max(0, min(bisect_left(times, at - behind), len(times) - needed))
-        end = max(first + needed, bisect_right(times, at + ahead))
+        first = max(0, min(bisect_left(times, at - behind), len(times) - DEGREE - 1))
+        end = bisect_right(times, at + ahead)
         samples = self._samples[first:end]
         s = (np.array(times[first:end]) - at) / period
         reach = np.where(s > 0.0, ahead / period, behind / period)

@@ -18,7 +18,8 @@ class Points(StreamFilter):
         return np.array([self.place(sample) - self.place(middle) for sample in samples])
 
     def rates(self, samples):
-        return np.array([sample[1] for sample in samples]) if isinstance(samples[0], tuple) else None
+        given = [sample[1] for sample in samples if isinstance(sample, tuple)]
+        return np.array(given) if len(given) == len(samples) else None
 
     @staticmethod
     def place(sample):
@@ -78,6 +79,18 @@ def test_a_window_of_samples_is_fitted_by_a_weighted_cubic(place, with_rates):
     stream, at = filled(times, places, rates=rates), 5.0 + PERIOD * place
     middle, c, _ = local_cubic(times, places, at, 0.45, 0.15, PERIOD, rates=rates)
     agrees(stream.smoothed(at), (middle, c))
+
+
+@pytest.mark.parametrize("missing", [1, 2, 3])
+def test_rates_count_where_all_samples_of_the_window_have_one(missing):
+    """At the first sample the window ends 1.5 periods after it: with the second of them."""
+    times, places = 5.0 + PERIOD * np.arange(8), scattered(8)[1]
+    rates = 2.0 * np.cos(2.0 * times[:, None] + [0.0, 1.0, 2.5])
+    stream = Points(1.0)
+    for k, time in enumerate(times):
+        stream.add(places[k] if k == missing else (places[k], rates[k]), time, time, PERIOD)
+    counted = rates if missing > 1 else None
+    agrees(stream.smoothed(5.0), local_cubic(times, places, 5.0, 0.45, 0.15, PERIOD, rates=counted)[:2])
 
 
 def test_scatter_lowers_the_third_derivative_of_later_moments():
