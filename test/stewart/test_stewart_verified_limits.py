@@ -37,11 +37,11 @@ def lengths_at(height):
     return DEMO.legs([0.0, 0.0, height], LEVEL).lengths
 
 
-def lift(law):
-    """Two pieces of 1.5 s each, and their motion, up from home by a polynomial of time [s]."""
-    coefficients = np.zeros((2, 6, 6))
-    for piece in range(2):
-        part = law(np.polynomial.Polynomial([1.5 * piece, 1.5])).coef
+def lift(law, seconds=1.5, count=2):
+    """Pieces of so many seconds each, and their motion, up from home by a polynomial of time [s]."""
+    coefficients = np.zeros((count, 6, 6))
+    for piece in range(count):
+        part = law(np.polynomial.Polynomial([seconds * piece, seconds])).coef
         coefficients[piece, : len(part), 2] = part
     coefficients[:, 0, :3] += HOME
 
@@ -51,7 +51,7 @@ def lift(law):
         turn, none = np.broadcast_to(np.eye(3), (*times.shape, 3, 3)), np.zeros((*times.shape, 3))
         return stewart.Motion(up[0], turn, up[1], none, up[2], none, none, none)
 
-    return Pieces(np.array([0.0, 1.5, 3.0]), coefficients), motion
+    return Pieces(seconds * np.arange(count + 1.0), coefficients), motion
 
 
 def bow(peak, height):
@@ -92,6 +92,23 @@ def test_the_worst_moment_is_looked_for_between_the_samples(name, height, peak):
     assert (found.violation.leg, found.violation.quantity) == (3, "length")
     assert found.violation.value == pytest.approx(worst[3], abs=2e-7)
     assert found.time == pytest.approx(peak, abs=1e-3)
+
+
+def test_forces_far_beyond_a_limit_are_reported_at_their_worst_moment():
+    """Against samples fifty times as dense as the 33 of a piece, of which none is as near."""
+    peak = 12.5 / 32.0 * 0.4
+    bend = 8.0 - 600.0 * np.polynomial.Polynomial([-peak, 1.0]) ** 2
+    pieces, motion = lift(bend.integ(2), 0.4, 1)
+    platform = limited(force=np.full(6, 60.0))
+    times = np.linspace(0.0, 0.4, 1601)
+    dense = np.abs(platform.inverse_dynamics_of(motion(times), on_violation="report").actuator_forces)
+    found = path_violations(platform.machine, pieces, motion, WRENCH)
+    assert sorted(one.violation.leg for one in found) == list(range(6))
+    for one in found:
+        forces = dense[:, one.violation.leg]
+        assert abs(one.violation.value) == pytest.approx(forces.max(), rel=2e-5)
+        assert forces[::50].max() < (1.0 - 1e-4) * forces.max()
+        assert one.time == pytest.approx(times[forces.argmax()], abs=1e-3)
 
 
 def test_a_limit_that_is_left_in_the_middle_of_a_piece_alone_is_told():
