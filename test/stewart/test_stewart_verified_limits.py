@@ -37,8 +37,12 @@ def lengths_at(height):
     return DEMO.legs([0.0, 0.0, height], LEVEL).lengths
 
 
+def along(platform, path, wrench=WRENCH, **options):
+    return path_violations(platform.machine, path.pieces, path.at, wrench, **options)
+
+
 def lift(law, seconds=1.5, count=2):
-    """Pieces of so many seconds each, and their motion, up from home by a polynomial of time [s]."""
+    """A path of pieces of so many seconds each, up from home by a polynomial of time [s]."""
     coefficients = np.zeros((count, 6, 6))
     for piece in range(count):
         part = law(np.polynomial.Polynomial([seconds * piece, seconds])).coef
@@ -51,7 +55,7 @@ def lift(law, seconds=1.5, count=2):
         turn, none = np.broadcast_to(np.eye(3), (*times.shape, 3, 3)), np.zeros((*times.shape, 3))
         return stewart.Motion(up[0], turn, up[1], none, up[2], none, none, none)
 
-    return Pieces(seconds * np.arange(count + 1.0), coefficients), motion
+    return SimpleNamespace(pieces=Pieces(seconds * np.arange(count + 1.0), coefficients), at=motion)
 
 
 def bow(peak, height):
@@ -65,8 +69,8 @@ def test_the_worst_moment_of_each_leg_is_told():
     longest[[1, 4]] = top[[1, 4]] - [2e-5, 0.01]
     # 1.6 x² (1 - x)² of x = t / 3 s: 0.1 m in the middle.
     share = np.polynomial.Polynomial([0.0, 1.0 / 3.0])
-    pieces, motion = lift(1.6 * share**2 * (1.0 - share) ** 2)
-    found = path_violations(limited(longest=longest).machine, pieces, motion, WRENCH)
+    path = lift(1.6 * share**2 * (1.0 - share) ** 2)
+    found = along(limited(longest=longest), path)
     assert {(one.violation.quantity, one.violation.leg) for one in found} == {("length", 1), ("length", 4)}
     for one in found:
         leg = one.violation.leg
@@ -84,11 +88,11 @@ def test_the_worst_moment_of_each_leg_is_told():
 @pytest.mark.parametrize(("name", "height"), [("longest", 0.03), ("shortest", -0.03)])
 def test_the_worst_moment_is_looked_for_between_the_samples(name, height, peak):
     """The vertex lies between two of the 33 samples of its piece, on which the middle breaks the limit."""
-    pieces, motion = bow(peak, height)
+    path = bow(peak, height)
     worst = lengths_at(HOME[2] + height)
     bounds = np.where(np.arange(6) == 3, worst - 0.001 * np.sign(height), worst + 0.1 * np.sign(height))
     platform = limited(**{"longest": np.full(6, 0.99), name: bounds})
-    (found,) = path_violations(platform.machine, pieces, motion, WRENCH)
+    (found,) = along(platform, path)
     assert (found.violation.leg, found.violation.quantity) == (3, "length")
     assert found.violation.value == pytest.approx(worst[3], abs=2e-7)
     assert found.time == pytest.approx(peak, abs=1e-3)
@@ -98,11 +102,11 @@ def test_forces_far_beyond_a_limit_are_reported_at_their_worst_moment():
     """Against samples fifty times as dense as the 33 of a piece, of which none is as near."""
     peak = 12.5 / 32.0 * 0.4
     bend = 8.0 - 600.0 * np.polynomial.Polynomial([-peak, 1.0]) ** 2
-    pieces, motion = lift(bend.integ(2), 0.4, 1)
+    path = lift(bend.integ(2), 0.4, 1)
     platform = limited(force=np.full(6, 60.0))
     times = np.linspace(0.0, 0.4, 1601)
-    dense = np.abs(platform.inverse_dynamics_of(motion(times), on_violation="report").actuator_forces)
-    found = path_violations(platform.machine, pieces, motion, WRENCH)
+    dense = np.abs(platform.inverse_dynamics_of(path.at(times), on_violation="report").actuator_forces)
+    found = along(platform, path)
     assert sorted(one.violation.leg for one in found) == list(range(6))
     for one in found:
         forces = dense[:, one.violation.leg]
@@ -113,11 +117,11 @@ def test_forces_far_beyond_a_limit_are_reported_at_their_worst_moment():
 
 def test_a_limit_that_is_left_in_the_middle_of_a_piece_alone_is_told():
     """By three millionths."""
-    pieces, motion = bow(0.75, 0.03)
+    path = bow(0.75, 0.03)
     worst = lengths_at(HOME[2] + 0.03)
     for excess, count in ((3e-6, 6), (0.9e-6, 0)):
         platform = limited(longest=worst / (1.0 + excess))
-        found = path_violations(platform.machine, pieces, motion, WRENCH)
+        found = along(platform, path)
         assert len(found) == count
         assert all(one.time == pytest.approx(0.75, abs=1e-3) for one in found)
 
@@ -135,7 +139,7 @@ def test_violations_come_in_the_order_of_their_times():
     strongest = forces[:, 3].max()
     force[3] = strongest - 0.5
     platform = limited(longest=longest, force=force)
-    found = path_violations(platform.machine, path.pieces, path.at, WRENCH)
+    found = along(platform, path)
     assert {(one.violation.quantity, one.violation.leg) for one in found} <= {("force", 3), ("length", 0)}
     assert [one.time for one in found] == sorted(one.time for one in found)
     (strong,) = (one for one in found if one.violation.quantity == "force")
@@ -147,7 +151,7 @@ def test_violations_come_in_the_order_of_their_times():
 def test_a_limit_that_a_path_touches_is_kept(share, kept):
     touched = limited(longest=share * lengths_at(0.65))
     path = heaving(0.1)
-    found = path_violations(touched.machine, path.pieces, path.at, WRENCH)
+    found = along(touched, path)
     assert (found == ()) is kept
     assert {one.violation.quantity for one in found} <= {"length"}
 
@@ -155,9 +159,9 @@ def test_a_limit_that_a_path_touches_is_kept(share, kept):
 def test_the_wrench_is_carried_on_the_way():
     platform = limited(force=np.full(6, 200.0))
     path = heaving(0.02)
-    assert path_violations(platform.machine, path.pieces, path.at, WRENCH) == ()
+    assert along(platform, path) == ()
     for wrench in ([0.0, 0.0, -1500.0, 0.0, 0.0, 0.0], [0.0, 0.0, 0.0, 0.0, 0.0, 400.0]):
-        found = path_violations(platform.machine, path.pieces, path.at, np.array(wrench))
+        found = along(platform, path, np.array(wrench))
         motion = path.at(np.array([one.time for one in found]))
         load = {
             "force": np.broadcast_to(wrench[:3], (len(found), 3)),
@@ -172,12 +176,12 @@ def test_the_wrench_is_carried_on_the_way():
 def test_from_outside_a_stroke_may_be_left_that_gets_no_worse():
     platform = limited(longest=lengths_at(0.6))
     down = stewart.straight_line(beside(0.0, 0.0, 0.1), LEVEL, HOME, LEVEL, 2.0)
-    assert path_violations(platform.machine, down.pieces, down.at, WRENCH)
-    assert path_violations(platform.machine, down.pieces, down.at, WRENCH, True) == ()
+    assert along(platform, down)
+    assert along(platform, down, from_outside=True) == ()
     assert violations_along(platform, down, 0.01, True) == ()
     assert {one.quantity for one in violations_along(platform, down, 0.01, False)} == {"length"}
     up = stewart.straight_line(beside(0.0, 0.0, 0.1), LEVEL, beside(0.0, 0.0, 0.11), LEVEL, 2.0)
-    found = path_violations(platform.machine, up.pieces, up.at, WRENCH, True)
+    found = along(platform, up, from_outside=True)
     top = lengths_at(0.66)
     assert {one.violation.leg for one in found} == set(range(6))
     for one in found:
@@ -189,15 +193,13 @@ def test_from_outside_an_angle_may_be_left_that_gets_no_worse():
     platform = limited(base_angle=np.full(6, 0.1), platform_angle=np.full(6, 0.1))
     aside = beside(0.12, 0.0, 0.0)
     back = stewart.straight_line(aside, [0.0, 0.0, 0.2], HOME, LEVEL, 2.0)
-    assert {
-        one.violation.quantity for one in path_violations(platform.machine, back.pieces, back.at, WRENCH)
-    } == {
+    assert {one.violation.quantity for one in along(platform, back)} == {
         "base_angle",
         "platform_angle",
     }
-    assert path_violations(platform.machine, back.pieces, back.at, WRENCH, True) == ()
+    assert along(platform, back, from_outside=True) == ()
     away = stewart.straight_line(aside, [0.0, 0.0, 0.2], beside(0.03, 0.0, 0.0, aside), [0.0, 0.0, 0.25], 2.0)
-    found = path_violations(platform.machine, away.pieces, away.at, WRENCH, True)
+    found = along(platform, away, from_outside=True)
     start = platform.legs(aside, [0.0, 0.0, 0.2])
     cosines = (start.directions * platform.machine.home_directions).sum(axis=-1)
     for one in found:
@@ -216,11 +218,11 @@ def test_a_path_too_near_to_a_limit_for_too_long_is_undecided_at_a_time(monkeypa
     for line, most, time in ((path, 0, 1.0), (blended, 3, 0.2)):
         monkeypatch.setattr(verified_limits, "MOST_BOXES", most)
         with pytest.raises(LimitError) as caught:
-            path_violations(free.machine, line.pieces, line.at, WRENCH)
+            along(free, line)
         said = f"the path is too near to a limit for too long, e.g. at t = {time:.3f} s"
         assert str(caught.value) == said
     monkeypatch.setattr(verified_limits, "MOST_BOXES", 4)
-    assert path_violations(free.machine, blended.pieces, blended.at, WRENCH) == ()
+    assert along(free, blended) == ()
 
 
 @dataclass(frozen=True)
