@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from point_masses import point_inertia
 
 from robot_dynamics import stewart
 from robot_dynamics.stewart.orientation import quaternion_from_rotation
@@ -33,7 +34,7 @@ class Cloud:
         mass = self.masses.sum()
         center = self.masses @ self.points / mass
         r = self.points - center
-        inertia = sum(m * (x @ x * np.eye(3) - np.outer(x, x)) for m, x in zip(self.masses, r, strict=True))
+        inertia = sum(point_inertia(m, x) for m, x in zip(self.masses, r, strict=True))
         return {"mass": float(mass), "center_of_mass": center.tolist(), "inertia": inertia.tolist()}
 
 

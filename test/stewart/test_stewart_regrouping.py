@@ -6,6 +6,7 @@ from itertools import combinations, permutations
 import numpy as np
 import pytest
 from platform_legs import replace_legs
+from point_masses import point_inertia
 from scipy.spatial.transform import Rotation
 from stewart_oracles import driven_machine, random_oracle, states_near_home
 
@@ -101,10 +102,6 @@ def test_every_free_choice_has_the_forces_of_newton_and_euler(machine):
         np.testing.assert_allclose(found, expected, **tight, err_msg=str(given))
 
 
-def about(mass, place):
-    return mass * (place @ place * np.eye(3) - np.outer(place, place))
-
-
 def test_masses_of_the_legs_and_of_the_platform_are_handed_on(machine):
     """Point masses at the platform points: their sum, first and second moments stay what they are."""
     uppers = np.array([leg.upper.mass for leg in machine.legs])
@@ -155,7 +152,8 @@ def test_first_moments_that_rounding_has_spoilt_are_zero(machine):
 def test_both_parts_of_a_leg_are_one_body_about_its_joints(machine):
     strength = np.linalg.norm(machine.gravity)
     for number, (leg, found) in enumerate(zip(machine.legs, regroup(machine).legs, strict=True)):
-        inertia = sum(part.inertia + about(part.mass, part.center_of_mass) for part in (leg.lower, leg.upper))
+        parts = leg.lower, leg.upper
+        inertia = sum(part.inertia + point_inertia(part.mass, part.center_of_mass) for part in parts)
         if number == 1:  # it may spin, and what it has about its own axis is nobody's
             inertia[0, 0] = 0.0
         np.testing.assert_allclose(found.inertia, inertia, atol=1e-14)

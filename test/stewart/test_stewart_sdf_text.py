@@ -6,6 +6,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 from platform_legs import replace_leg
+from point_masses import point_inertia
 from scipy.spatial.transform import Rotation
 from stewart_oracles import let_spin, random_oracle
 
@@ -215,16 +216,13 @@ def possible_share(machine, inertia):
     """The greatest mass of a tip, as a part of the platform's, that leaves a body which can exist."""
     whole, points = machine.platform, [leg.platform_point for leg in machine.legs]
 
-    def about(body, place):
-        return body * (place @ place * np.eye(3) - np.outer(place, place))
-
     for share in (0.06, 0.04, 0.02, 0.01, 0.005, 0.002):
         mass = share * whole.mass
         ball = 2.0 / 5.0 * mass * 0.02**2 * np.eye(3)
         left = whole.mass - 6.0 * mass
         center = (whole.mass * whole.center_of_mass - mass * np.sum(points, axis=0)) / left
-        rest = inertia + about(whole.mass, whole.center_of_mass) - about(left, center)
-        rest = rest - sum(ball + about(mass, point) for point in points)
+        rest = inertia + point_inertia(whole.mass, whole.center_of_mass) - point_inertia(left, center)
+        rest = rest - sum(ball + point_inertia(mass, point) for point in points)
         moments = np.sort(np.linalg.eigvals(rest).real)
         if moments[0] + moments[1] > moments[2]:
             return mass, ball, left, center, rest
