@@ -1,42 +1,24 @@
-"""A made-up platform: a core without a model of its forces, and rotations by numpy."""
+"""A made-up platform: a core without a model of its forces."""
 
 from __future__ import annotations
 
 import numpy as np
 from made_up_arm import MadeUpArm
 from platform_legs import legs_of
+from transforms3d.euler import euler2mat, euler2quat
 
 HOME = np.array([0.05, -0.02, 1.3])
 """Position of the platform of these tests at home [m]."""
 
 
-def about(axis, angle):
-    """Rotation about an axis (0, 1, 2)."""
-    turned, (i, j) = np.eye(3), [(1, 2), (2, 0), (0, 1)][axis]
-    turned[i, i] = turned[j, j] = np.cos(angle)
-    turned[j, i] = np.sin(angle)
-    turned[i, j] = -turned[j, i]
-    return turned
-
-
 def rotated(angles):
     """Rotation of roll, pitch and yaw."""
-    roll, pitch, yaw = angles
-    return about(2, yaw) @ about(1, pitch) @ about(0, roll)
-
-
-def product(one, other):
-    """Product of two quaternions x, y, z, w."""
-    a, b = one[:3], other[:3]
-    return np.append(one[3] * b + other[3] * a + np.cross(a, b), one[3] * other[3] - a @ b)
+    return euler2mat(*angles)
 
 
 def quaternion(angles):
-    """Quaternion of roll, pitch and yaw: the product of three turns."""
-    turns = [
-        np.append(np.sin(angle / 2.0) * np.eye(3)[k], np.cos(angle / 2.0)) for k, angle in enumerate(angles)
-    ]
-    return product(product(turns[2], turns[1]), turns[0])
+    """Quaternion x, y, z, w of roll, pitch and yaw."""
+    return np.roll(euler2quat(*angles), -1)
 
 
 class MadeUpPlatform(MadeUpArm):
