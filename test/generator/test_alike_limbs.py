@@ -171,6 +171,22 @@ def test_most_of_inverse_dynamics_is_in_lanes(alike):
     assert len(program.limbs.program.instructions) < 0.75 * len(program.instructions)
 
 
+def counted(program):
+    """Operations but for picks of a lane and changes of sign."""
+    kinds = [instruction.operation for instruction in program.instructions]
+    return len(kinds) - kinds.count(Operation.PICK) - kinds.count(Operation.NEG)
+
+
+@pytest.mark.parametrize("seed", [14, 37])
+def test_mass_matrices_of_equal_limbs_take_the_operations_of_one(seed):
+    """They do not depend on where the limbs are mounted on the base."""
+    limb = joints_of(seed, 2)
+    mounts = [random_robots.pose(np.random.default_rng(k)) for k in (1, 2, 3)]
+    program = program_of(robot((), [(mount, limb) for mount in mounts]), "mass_matrix")
+    alone = program_of(robot((), [(mounts[0], limb)]), "mass_matrix")
+    assert (counted(program), counted(program.limbs.program)) == (3 * counted(alone), counted(alone))
+
+
 @pytest.mark.long
 def test_kernels_agree_with_pinocchio(alike):
     dynamics, oracle = compile_dynamics(alike, GRAVITY, "c", ()), Oracle(alike)
