@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from arms import GRAVITY, LENGTH, MASS, Pendulum, pendulum_chain, two_joint_chain
+from arms import WEIGHT, Masses, Pendulum, pendulum_chain, two_joint_chain
 
 import robot_dynamics as rd
 from robot_dynamics.control.arm.target_pose import TargetPose
@@ -21,13 +21,11 @@ from robot_dynamics.errors import ModelError, ParameterError, StateError, Trajec
 from robot_dynamics.model.chain import JointKind, JointLimits
 from robot_dynamics.resources import resource
 
-WEIGHT = MASS * GRAVITY * LENGTH
 QUIET = {"supervision": "observe", "start_motion": -1.0}
 
 
-class Masses:
-    def inverse_dynamics(self, q, qd, qdd, heading=None):
-        return qdd * np.array([2.0, 0.5]) + np.array([0.0, 0.25])
+def masses():
+    return Masses((2.0, 0.5), (0.0, 0.25))
 
 
 def swinging(limit=np.inf, **parameters):
@@ -41,7 +39,7 @@ def crane(limits=None, **parameters):
     if limits is not None:
         joints = tuple(replace(joint, limits=one) for joint, one in zip(chain.joints, limits, strict=True))
         chain = replace(chain, joints=joints)
-    return rd.ArmController(chain, Masses(), rd.ArmParameters(**{**QUIET, **parameters}))
+    return rd.ArmController(chain, masses(), rd.ArmParameters(**{**QUIET, **parameters}))
 
 
 def rests(control, begin, end, place=0.4):
@@ -392,7 +390,7 @@ def test_models_and_chains_of_another_kind_are_refused():
     assert isinstance(control.dynamics, Masses)
     drives = rd.ActuatorParameters()
     with pytest.raises(ModelError, match="with 2 joints, its drives of one with 7; arm"):
-        control.change_model(rd.ActuatedArm(Masses(), three, drives))
+        control.change_model(rd.ActuatedArm(masses(), three, drives))
 
 
 def test_units_of_trips_are_those_of_their_joints():
@@ -403,7 +401,7 @@ def test_units_of_trips_are_those_of_their_joints():
 
 
 def test_the_model_in_use_can_be_put_back():
-    control, other = crane(), Masses()
+    control, other = crane(), masses()
     assert control.model_in_use is control.dynamics is not other
     control.model_in_use = other
     assert control.model_in_use is control.dynamics is other

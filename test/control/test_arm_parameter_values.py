@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from arms import Pendulum, two_joint_chain
+from arms import Pendulum, joints_in_a_row, two_joint_chain
 from scipy.spatial.transform import Rotation
 
 from robot_dynamics.control.arm.actuators import ActuatedArm, ActuatorParameters, Drives, RotorParameters
@@ -25,7 +25,7 @@ from robot_dynamics.control.arm.path_rules import (
 )
 from robot_dynamics.control.arm.payload import PayloadParameters, TipPayloadParameters
 from robot_dynamics.errors import ParameterError, StateError, WrongTypeError
-from robot_dynamics.model.chain import ChainJoint, JointKind, JointLimits, KinematicChain, RigidBody
+from robot_dynamics.model.chain import JointKind
 from robot_dynamics.parameters import describe
 
 ZERO, SIX = (0.0, 0.0, 0.0), (0.0,) * 6
@@ -114,17 +114,10 @@ def test_defaults_and_bounds_are_those_that_users_know(kind):
     }
 
 
-def chain(lower=(-1.0, -np.inf, -0.25), upper=(2.0, 0.5, 0.15), velocity=(3.0, np.inf, 2.0), effort=None):
-    body = RigidBody(1.0, np.zeros(3), 0.1 * np.eye(3))
-    kinds = (JointKind.REVOLUTE, JointKind.PRISMATIC, JointKind.REVOLUTE)
-    ranges = zip("abc", kinds, lower, upper, velocity, effort or (np.inf,) * 3, strict=True)
-    joints = tuple(
-        ChainJoint(
-            name, f"{name}_link", kind, np.eye(4), np.array([0.0, 0.0, 1.0]), body, JointLimits(*limits)
-        )
-        for name, kind, *limits in ranges
-    )
-    return KinematicChain("three", "base", "c_link", joints, ("a", "b", "c"), np.eye(4))
+def chain(effort=(np.inf,) * 3):
+    ranges = (-1.0, 2.0, 3.0), (-np.inf, 0.5, np.inf), (-0.25, 0.15, 2.0)
+    limits = [(*own, most) for own, most in zip(ranges, effort, strict=True)]
+    return joints_in_a_row(limits, (JointKind.REVOLUTE, JointKind.PRISMATIC, JointKind.REVOLUTE))
 
 
 def test_guiding_stays_off_the_ends_by_a_margin_or_a_quarter_of_the_range():

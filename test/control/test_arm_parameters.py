@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from arms import two_joint_chain
+from arms import Masses, two_joint_chain, with_limits
 
 from robot_dynamics.control.arm.parameters import (
     ArmParameters,
@@ -31,8 +31,7 @@ def chain():
 
 
 def unlimited(chain):
-    lift = replace(chain.joints[0].limits, velocity=np.inf)
-    return replace(chain, joints=(replace(chain.joints[0], limits=lift), chain.joints[1]))
+    return with_limits(chain, 0, velocity=np.inf)
 
 
 def test_own_parameters_have_their_defaults_and_bounds():
@@ -63,8 +62,7 @@ def test_own_parameters_have_their_defaults_and_bounds():
 def test_accelerations_lead_to_the_velocity_limit_in_a_tenth_of_a_second(chain):
     np.testing.assert_allclose(arm_accelerations(chain, ArmParameters()), [30.0, 20.0])
     assert arm_accelerations(unlimited(chain), ArmParameters()).tolist() == [20.0, 20.0]
-    slow = replace(chain.joints[1].limits, velocity=0.7)
-    slow = replace(chain, joints=(chain.joints[0], replace(chain.joints[1], limits=slow)))
+    slow = with_limits(chain, 1, velocity=0.7)
     np.testing.assert_allclose(arm_accelerations(slow, ArmParameters()), [30.0, 7.0])
     for given, expected in (
         ((4.0,), [4.0, 4.0]),
@@ -207,26 +205,23 @@ def test_an_arm_that_yields_to_contacts_is_judged_as_an_impedance(values, period
 
 
 def test_laws_of_the_core_have_the_gains_of_their_modes(chain):
-    class Arm:
-        def inverse_dynamics(self, q, qd, qdd):
-            return np.array([2.0, 0.5]) * qdd + 3.0
-
+    arm = Masses((2.0, 0.5), 3.0)
     given = ArmParameters(kp=(100.0, 50.0), kv=(20.0, 10.0), joint_stiffness=(8.0,), joint_damping=(3.0,))
-    found = given.law_arrays(chain, Arm(), SimpleNamespace())
+    found = given.law_arrays(chain, arm, SimpleNamespace())
     assert found["kp"].tolist() == [100.0, 50.0] and found["kv"].tolist() == [20.0, 10.0]
     assert found["stiffness"].tolist() == [8.0, 8.0] and found["damping"].tolist() == [3.0, 3.0]
     assert found["ki"].tolist() == [125.0, 31.25] and found["settled"].tolist() == [0.02, 0.002]
-    soft = replace(given, mode="joint_impedance").law_arrays(chain, Arm(), SimpleNamespace())
+    soft = replace(given, mode="joint_impedance").law_arrays(chain, arm, SimpleNamespace())
     np.testing.assert_allclose([soft["kp"], soft["kv"]], [[4.0, 16.0], [1.5, 6.0]])
     compiled = object.__new__(CompiledDynamics)
     for mode, gains in (
         ("cartesian_impedance", [[7.0, 7.0], [3.0, 3.0]]),
         ("computed_torque", [[9.0] * 2, [2.0] * 2]),
     ):
-        judge = Judged(mode=mode, kp=(9.0,), kv=(2.0,)).law_arrays(chain, Arm(), compiled)
+        judge = Judged(mode=mode, kp=(9.0,), kv=(2.0,)).law_arrays(chain, arm, compiled)
         assert [judge["kp"].tolist(), judge["kv"].tolist()] == gains
     framed = replace(given, mode="cartesian_impedance")
-    assert framed.law_arrays(chain, Arm(), SimpleNamespace())["kp"].tolist() == [100.0, 50.0]
+    assert framed.law_arrays(chain, arm, SimpleNamespace())["kp"].tolist() == [100.0, 50.0]
 
 
 # Rest on brakes

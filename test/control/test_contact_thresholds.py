@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from arms import Pendulum, two_joint_chain
+from arms import Pendulum, joints_in_a_row, two_joint_chain
 from closed_loop import READY, description
 
 import robot_dynamics as rd
@@ -21,19 +21,10 @@ from robot_dynamics.control.arm.contact import (
 )
 from robot_dynamics.control.core.library import array_at
 from robot_dynamics.errors import BackendError, ParameterError, StateError
-from robot_dynamics.model.chain import ChainJoint, JointKind, JointLimits, KinematicChain, RigidBody
 
 
-def chain(velocity=(4.0, np.inf, 2.0), effort=(40.0, np.inf, 10.0)):
-    body = RigidBody(1.0, np.zeros(3), 0.1 * np.eye(3))
-    joints = tuple(
-        ChainJoint(
-            name, f"{name}_link", JointKind.REVOLUTE, np.eye(4), np.array([0.0, 0.0, 1.0]), body,
-            JointLimits(-1.0, 1.0, *limits),
-        )
-        for name, *limits in zip("abc", velocity, effort, strict=True)
-    )  # fmt: skip
-    return KinematicChain("three", "base", "c_link", joints, ("a", "b", "c"), np.eye(4))
+def chain():
+    return joints_in_a_row([(-1.0, 1.0, 4.0, 40.0), (-1.0, 1.0), (-1.0, 1.0, 2.0, 10.0)])
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from arms import GRAVITY, LENGTH, MASS, Pendulum, pendulum_chain, two_joint_chain
+from arms import WEIGHT, Pendulum, pendulum_chain, two_joint_chain
 
 from robot_dynamics.control.arm.controller import ArmController
 from robot_dynamics.control.arm.parameters import ArmParameters
@@ -19,8 +19,6 @@ from robot_dynamics.control.stop_memory import StopState
 from robot_dynamics.control.supervision import RULES, Trip
 from robot_dynamics.control.waypoints import Waypoint
 from robot_dynamics.errors import BackendError, StateError, TrajectoryError
-
-WEIGHT = MASS * GRAVITY * LENGTH
 
 
 def held(place=0.3, **parameters):

@@ -1,10 +1,8 @@
 """What the feeder plans and sends: departures, tolerances, limits, and the efforts of the moment."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
-from arms import GRAVITY, LENGTH, MASS, Pendulum, pendulum_chain, two_joint_chain
+from arms import WEIGHT, Masses, Pendulum, pendulum_chain, swing, two_joint_chain, with_limits
 from scipy.interpolate import BPoly
 
 import robot_dynamics as rd
@@ -15,15 +13,11 @@ from robot_dynamics.control.state_age import StateAge
 from robot_dynamics.control.waypoints import Waypoint
 from robot_dynamics.errors import ParameterError, TrajectoryError
 
-WEIGHT = MASS * GRAVITY * LENGTH
 MILLISECOND = 1_000_000
 
 
-class Masses:
-    """Unit mass on the first joint, a tenth on the second; the second bears 2 N·m more."""
-
-    def inverse_dynamics(self, q, qd, qdd):
-        return qdd * np.array([1.0, 0.1]) + np.array([0.0, 2.0])
+MASSES = Masses((1.0, 0.1), (0.0, 2.0))
+"""Unit mass on the first joint, a tenth on the second; the second bears 2 N·m more."""
 
 
 def feeder(drives=None, **parameters):
@@ -39,10 +33,6 @@ REFUSE = PathRules(torque=TorqueCheckParameters("refuse"))
 
 def settings(**parameters):
     return FeedforwardParameters(**parameters)
-
-
-def swing(goal, time=1.0):
-    return ["swing"], [Waypoint(time, [goal])]
 
 
 def quintic(begin, end, share):
@@ -147,7 +137,7 @@ def test_efforts_beyond_the_limits_are_cut_and_named_or_refused():
 
 
 def test_which_joint_needs_too_much_is_named():
-    made = Feedforward(two_joint_chain(), Masses(), settings(max_effort=(100.0, 1.0)))
+    made = Feedforward(two_joint_chain(), MASSES, settings(max_effort=(100.0, 1.0)))
     made.observe(np.zeros(2))
     with pytest.raises(TrajectoryError, match="'turn' needs 2"):
         made.plan(["lift", "turn"], [Waypoint(1.0, [1.0, 0.0])], None, 0.0, REFUSE)
@@ -183,7 +173,7 @@ def test_each_joint_has_a_tolerance_of_its_own():
     move = (["lift", "turn"], [Waypoint(1.0, [0.4, 0.4])], None, 0.0)
     counts = {}
     for errors in ((0.01, 1.0), (1.0, 0.001), (1.0, 0.1), (0.01, 0.001)):
-        made = Feedforward(two_joint_chain(), Masses(), settings(effort_error=errors))
+        made = Feedforward(two_joint_chain(), MASSES, settings(effort_error=errors))
         made.observe(np.zeros(2))
         counts[errors] = len(made.plan(*move).samples.times)
     assert counts[(0.01, 1.0)] == counts[(1.0, 0.001)] == counts[(0.01, 0.001)] > 2 * counts[(1.0, 0.1)]
@@ -192,14 +182,12 @@ def test_each_joint_has_a_tolerance_of_its_own():
 def test_a_joint_without_effort_is_not_worth_points_of_its_own():
     """Not even where its effort is the noise of rounded numbers."""
 
-    class Noise(Masses):
+    class Noise:
         def inverse_dynamics(self, q, qd, qdd):
             return qdd * np.array([1.0, 1e-9]) + 1e-9 * np.sin(1e6 * q) * np.array([0.0, 1.0])
 
-    chain = two_joint_chain()
-    bare = replace(chain.joints[0], limits=replace(chain.joints[0].limits, effort=np.inf))
-    other = replace(chain.joints[1], limits=replace(chain.joints[1].limits, effort=np.inf))
-    made = Feedforward(replace(chain, joints=(bare, other)), Noise(), settings(effort_error_share=0.01))
+    chain = with_limits(two_joint_chain(), effort=np.inf)
+    made = Feedforward(chain, Noise(), settings(effort_error_share=0.01))
     made.observe(np.zeros(2))
     planned = made.plan(["lift", "turn"], [Waypoint(1.0, [0.4, 0.4])], None, 0.0)
     assert len(planned.samples.times) < 100
@@ -356,7 +344,7 @@ def test_a_late_state_is_as_old_as_its_stamp_says(stamp, age, objection):
 def test_a_stop_stays_on_the_path_and_brakes_no_harder_than_it_may(deceleration):
     """Both joints keep their ratio, as on the path; velocities, accelerations and efforts make no step."""
     chain = two_joint_chain()
-    made = Feedforward(chain, Masses(), settings(max_effort=(4.0, 4.0)))
+    made = Feedforward(chain, MASSES, settings(max_effort=(4.0, 4.0)))
     made.observe(np.zeros(2))
     assert made.brake(0.0) is None
     names, waypoints = list(chain.joint_names), [Waypoint(2.0, [1.0, -0.5])]

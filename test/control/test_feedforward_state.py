@@ -6,44 +6,31 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from arms import GRAVITY, LENGTH, MASS, Pendulum, pendulum_chain
+from arms import WEIGHT, Masses, Pendulum, joints_in_a_row, pendulum_chain, swing
 
 from robot_dynamics.control.arm.feedforward import Feedforward
 from robot_dynamics.control.arm.feedforward_parameters import FeedforwardParameters
 from robot_dynamics.control.arm.sampling import sample_efforts
 from robot_dynamics.control.waypoints import Waypoint
 from robot_dynamics.errors import TrajectoryError
-from robot_dynamics.model.chain import ChainJoint, JointKind, JointLimits, KinematicChain, RigidBody
-
-WEIGHT = MASS * GRAVITY * LENGTH
+from robot_dynamics.model.chain import JointKind
 
 
 def three_joints(effort=(np.inf, np.inf, np.inf)):
     """A joint that turns without end, a slide without ends, and a joint within limits."""
-    body = RigidBody(1.0, np.zeros(3), 0.1 * np.eye(3))
-    kinds = (JointKind.REVOLUTE, JointKind.PRISMATIC, JointKind.REVOLUTE)
-    ends = ((-np.inf, np.inf), (-np.inf, np.inf), (-8.0, 8.0))
-    joints = tuple(
-        ChainJoint(
-            name, f"{name}_link", kind, np.eye(4), np.array([0.0, 0.0, 1.0]), body,
-            JointLimits(*limits, velocity, most),
-        )
-        for name, kind, limits, velocity, most in zip(
-            ("spin", "slide", "bend"), kinds, ends, (4.0, 2.0, 5.0), effort, strict=True
-        )
-    )  # fmt: skip
-    return KinematicChain("three", "base", "bend_link", joints, ("spin", "slide", "bend"), np.eye(4))
+    ranges = (-np.inf, np.inf, 4.0), (-np.inf, np.inf, 2.0), (-8.0, 8.0, 5.0)
+    return joints_in_a_row(
+        [(*own, most) for own, most in zip(ranges, effort, strict=True)],
+        (JointKind.REVOLUTE, JointKind.PRISMATIC, JointKind.REVOLUTE),
+        ("spin", "slide", "bend"),
+    )
 
 
-class Masses:
-    """Unequal masses, and a load on the last joint."""
-
-    def inverse_dynamics(self, q, qd, qdd, heading=None):
-        return qdd * np.array([2.0, 0.5, 0.1]) + np.array([0.0, 0.0, 0.25])
+THREE_MASSES = Masses((2.0, 0.5, 0.1), (0.0, 0.0, 0.25))
 
 
 def of_three(place=(0.0, 0.0, 0.0), effort=(np.inf, np.inf, np.inf), **parameters):
-    made = Feedforward(three_joints(effort), Masses(), FeedforwardParameters(**parameters))
+    made = Feedforward(three_joints(effort), THREE_MASSES, FeedforwardParameters(**parameters))
     made.observe(np.array(place))
     return made
 
@@ -52,10 +39,6 @@ def swinging(place=0.4, limit=np.inf, **parameters):
     made = Feedforward(pendulum_chain(effort=limit), Pendulum(), FeedforwardParameters(**parameters))
     made.observe(np.array([place]))
     return made
-
-
-def swing(goal, time=1.0):
-    return ["swing"], [Waypoint(time, [goal])]
 
 
 def follows(made, goal=1.4, now=0.0, time=1.0):
@@ -339,23 +322,13 @@ def test_the_tolerance_of_a_joint_without_a_limit_is_a_share_of_its_largest_effo
     """At least a thousandth of the largest of all joints, and of a joint with a limit the limit's share."""
     made = of_three(effort=(np.inf, 8.0, np.inf), effort_error_share=0.02)
     planned = made.plan(list(made.chain.joint_names), [Waypoint(1.0, [1.0, 0.5, 1e-5])], None, 0.0)
-    found = made._tolerance(planned.trajectory, Masses())
+    found = made._tolerance(planned.trajectory, THREE_MASSES)
     peak = 10.0 / np.sqrt(3.0)
     np.testing.assert_allclose(found, [0.02 * 2.0 * peak, 0.02 * 8.0, 0.02 * 0.25], rtol=2e-3)
-    light = replace(planned.trajectory)
-
-    class Light(Masses):
-        def inverse_dynamics(self, q, qd, qdd, heading=None):
-            return qdd * np.array([2.0, 0.5, 0.0])
-
-    found = made._tolerance(light, Light())
+    found = made._tolerance(replace(planned.trajectory), Masses((2.0, 0.5, 0.0)))
     np.testing.assert_allclose(found, [0.02 * 2.0 * peak, 0.02 * 8.0, 0.02 * 2e-3 * peak], rtol=2e-3)
-
-    class Free(Masses):
-        def inverse_dynamics(self, q, qd, qdd, heading=None):
-            return 0.0 * qdd
-
-    np.testing.assert_allclose(made._tolerance(light, Free()), [2e-8, 0.16, 2e-8])
+    found = made._tolerance(replace(planned.trajectory), Masses((0.0, 0.0, 0.0)))
+    np.testing.assert_allclose(found, [2e-8, 0.16, 2e-8])
 
 
 def test_joints_whose_points_were_cut_are_named_in_their_order():

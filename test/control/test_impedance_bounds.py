@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from arms import two_joint_chain
+from arms import joints_in_a_row, two_joint_chain
 from scipy.linalg import eigh
 
 from robot_dynamics.control.arm.impedance import (
@@ -19,7 +19,6 @@ from robot_dynamics.control.arm.impedance import (
     rounded_down,
 )
 from robot_dynamics.errors import ParameterError
-from robot_dynamics.model.chain import ChainJoint, JointKind, JointLimits, KinematicChain, RigidBody
 
 DIAGONAL = np.diag([0.5, 2.0, 0.125])
 COUPLED = np.array([[2.0, 0.9, 0.3], [0.9, 1.0, 0.25], [0.3, 0.25, 0.5]])
@@ -39,19 +38,7 @@ class Inert:
 
 
 def chain():
-    body = RigidBody(1.0, np.zeros(3), 0.1 * np.eye(3))
-    ends = ((-1.0, 2.0), (-np.inf, np.inf), (-20.0, 0.5))
-    return KinematicChain(
-        "three", "base", "c_link",
-        tuple(
-            ChainJoint(
-                name, f"{name}_link", JointKind.REVOLUTE, np.eye(4), np.array([0.0, 0.0, 1.0]), body,
-                JointLimits(*range_, 4.0, np.inf),
-            )
-            for name, range_ in zip("abc", ends, strict=True)
-        ),
-        ("a", "b", "c"), np.eye(4),
-    )  # fmt: skip
+    return joints_in_a_row([(-1.0, 2.0, 4.0), (-np.inf, np.inf, 4.0), (-20.0, 0.5, 4.0)])
 
 
 def given(stiffness, damping=(-1.0,), **other):
@@ -226,7 +213,7 @@ def test_damping_is_bounded_where_it_is_too_strong():
 
 
 def judged(stiffness, mass):
-    """Whether critical damping of every joint is stable with a coupled arm."""
+    """Margin of critical damping of every joint of a coupled arm; it is stable above 1."""
     kp = eigh(np.diag(stiffness), mass)[0][-1]
     kv = eigh(np.diag(2.0 * np.sqrt(stiffness * np.diag(mass))), mass)[0][-1]
     return min(1.0 / (kv * LATENCY), kv / (kp * LATENCY)) ** 2

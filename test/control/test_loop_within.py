@@ -6,7 +6,7 @@ import itertools
 
 import numpy as np
 import pytest
-from arms import GRAVITY, LENGTH, MASS, Pendulum, pendulum_chain
+from arms import WEIGHT, Pendulum, pendulum_chain
 from inner_core import Inner
 
 from robot_dynamics.control.arm.controller import ArmController
@@ -74,9 +74,6 @@ class Loop:
 
     def kinds(self):
         return [kind for kind, _, _, _ in self.records()]
-
-
-WEIGHT = MASS * GRAVITY * LENGTH
 
 
 def test_states_are_answered_while_it_is_active_and_recorded_always():

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from arms import pendulum_chain, two_joint_chain
+from arms import pendulum_chain, two_joint_chain, with_limits
 
 from robot_dynamics.control.arm.path_rules import PathRules
 from robot_dynamics.control.arm.trajectory import (
@@ -263,20 +263,16 @@ def straight(begin, end):
     ],
 )  # fmt: skip
 def test_positions_stay_within_the_limits_or_come_back(chain, lift, turn, words):
-    fast = replace(chain, joints=tuple(
-        replace(joint, limits=replace(joint.limits, velocity=99.0)) for joint in chain.joints
-    ))  # fmt: skip
     origin = Reference.at_rest(np.array([lift[0], turn[0]]))
-    assert limited(fast, (straight(*lift), straight(*turn)), origin) == words
+    assert limited(with_limits(chain, velocity=99.0), (straight(*lift), straight(*turn)), origin) == words
 
 
 def test_the_end_of_the_last_segment_counts(chain):
     """From 2.5 by way of 2.1 into the limits."""
-    joints = tuple(replace(joint, limits=replace(joint.limits, velocity=99.0)) for joint in chain.joints)
     rows = np.zeros((2, 6, 2))
     rows[0, :, 0], rows[1, :, 0] = straight(2.5, 2.1), straight(2.1, 1.9)
     path = QuinticSpline(np.array([2.0, 3.0, 4.0]), rows)
-    _check_limits(replace(chain, joints=joints), path, Reference.at_rest([2.5, 0.0]))
+    _check_limits(with_limits(chain, velocity=99.0), path, Reference.at_rest([2.5, 0.0]))
 
 
 @pytest.mark.parametrize(
@@ -293,6 +289,5 @@ def test_the_end_of_the_last_segment_counts(chain):
 )
 def test_velocities_stay_within_the_limit_or_what_they_are(chain, speed, before, words):
     origin = Reference(np.zeros(2), np.array([0.0, before]), np.zeros(2))
-    wide = replace(chain.joints[1], limits=replace(chain.joints[1].limits, lower=-9.0, upper=9.0))
-    wide = replace(chain, joints=(chain.joints[0], wide))
+    wide = with_limits(chain, 1, lower=-9.0, upper=9.0)
     assert limited(wide, ([0.0] * 6, [0.0, speed, 0.0, 0.0, 0.0, 0.0]), origin) == words

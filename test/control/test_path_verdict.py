@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from arms import two_joint_chain
+from arms import joints_in_a_row, two_joint_chain
 
 from robot_dynamics.control.arm import path_check
 from robot_dynamics.control.arm.path_check import Finding, PathVerdict, check_path, shares_along
@@ -20,7 +20,7 @@ from robot_dynamics.control.arm.verified_torque import LargestEfforts
 from robot_dynamics.control.spline import QuinticSpline, hermite_spline
 from robot_dynamics.control.waypoints import WaypointTable
 from robot_dynamics.errors import TrajectoryError
-from robot_dynamics.model.chain import ChainJoint, JointKind, JointLimits, KinematicChain, RigidBody
+from robot_dynamics.model.chain import JointKind
 
 INF = np.inf
 NAMES = ("spin", "slide", "bend")
@@ -30,16 +30,9 @@ EARLY, LATE = 0.5 - np.sqrt(3.0) / 6.0, 0.5 + np.sqrt(3.0) / 6.0
 """Largest rates of a quintic from rest to rest over 1 in 1 s, and when its acceleration is largest."""
 
 
-def chain_of(ranges, velocities=(4.0, 2.0, 5.0)):
-    body = RigidBody(1.0, np.zeros(3), 0.1 * np.eye(3))
-    joints = tuple(
-        ChainJoint(
-            name, f"{name}_link", kind, np.eye(4), np.array([0.0, 0.0, 1.0]), body,
-            JointLimits(*ends, velocity, INF),
-        )
-        for name, kind, ends, velocity in zip(NAMES, KINDS, ranges, velocities, strict=True)
-    )  # fmt: skip
-    return KinematicChain("three", "base", "bend_link", joints, NAMES, np.eye(4))
+def chain_of(ranges):
+    limits = [(*ends, velocity) for ends, velocity in zip(ranges, (4.0, 2.0, 5.0), strict=True)]
+    return joints_in_a_row(limits, KINDS, NAMES)
 
 
 def there(begin, end, start=3.0, duration=2.0):
@@ -186,7 +179,9 @@ def test_the_verdict_names_the_worst_and_counts_all():
     assert PathVerdict((finding(0.5, "effort", INF),), 2.5).sentence == "keeps every limit in 2.500 s"
 
 
-class Masses:
+class Contiguous:
+    """Efforts of accelerations and velocities; states come in arrays as C has them."""
+
     def inverse_dynamics(self, q, qd, qdd):
         assert q.flags.c_contiguous and qd.flags.c_contiguous and qdd.flags.c_contiguous
         return qdd * [2.0, -0.5, 0.25] + qd * [0.0, 1.0, 0.0]
@@ -205,7 +200,7 @@ def test_shares_along_a_path_are_those_of_its_samples():
     chain = chain_of(((-1.0, 2.0), (-INF, 0.5), (2.0, 2.0)))
     rules = PathRules(velocity={"slide": 1.5, "bend": 8.0}, acceleration={"spin": 2.0, "bend": 0.5})
     limits = np.array([10.0, INF, 0.5])
-    positions, efforts, shares = shares_along(chain, Masses(), there(begin, end), limits, rules, times)
+    positions, efforts, shares = shares_along(chain, Contiguous(), there(begin, end), limits, rules, times)
     np.testing.assert_allclose(positions, q)
     forces = a * [2.0, -0.5, 0.25] + v * [0.0, 1.0, 0.0]
     np.testing.assert_allclose(efforts, forces, atol=1e-12)
@@ -216,13 +211,13 @@ def test_shares_along_a_path_are_those_of_its_samples():
     np.testing.assert_allclose(shares[2], np.abs(a) / [2.0, INF, 0.5], atol=1e-12)
     np.testing.assert_allclose(shares[3], np.abs(forces) / limits, atol=1e-12)
     low = chain_of(((-INF, INF), (0.25, INF), (-1.0, 3.0)))
-    place = shares_along(low, Masses(), there(begin, end), limits, rules, times)[2][0]
+    place = shares_along(low, Contiguous(), there(begin, end), limits, rules, times)[2][0]
     np.testing.assert_allclose(place[:, 0], 0.0)
     np.testing.assert_allclose(place[:, 1], 2.0 * (q[:, 1] < 0.25))
     np.testing.assert_allclose(place[:, 2], np.abs(q[:, 2] - 1.0) / 2.0)
     at = chain_of(((-0.5, INF), (-INF, 0.875), (-1.0, -1.0)))
     exact = there(begin, np.array([0.125, 0.875, 3.0]))
-    place = shares_along(at, Masses(), exact, limits, rules, np.array([3.0, 5.0]))[2][0]
+    place = shares_along(at, Contiguous(), exact, limits, rules, np.array([3.0, 5.0]))[2][0]
     np.testing.assert_allclose(place, [[0.0, 0.0, 0.0], [0.0, 0.0, 2.0]])
 
 

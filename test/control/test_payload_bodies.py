@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from arms import pendulum_chain, two_joint_chain
+from arms import pendulum_chain, two_joint_chain, with_limits
 from scipy.spatial.transform import Rotation
 from two_arms import TWO_ARMS
 
@@ -119,13 +119,10 @@ def test_principal_moments_that_no_body_has_are_named():
 
 def test_a_centre_beyond_the_length_of_the_arm_is_refused():
     """A boom of 0.6 m, and a hook that slides by 0.75 m at most: 1.35 m, and the tip's own 0.25 m."""
-    chain = two_joint_chain()
-    hook = chain.joints[1]
+    chain, tip = two_joint_chain(), np.eye(4)
+    tip[:3, 3] = 0.0, 0.25, 0.0
     for lower, upper in ((-0.5, 0.75), (-0.75, 0.5)):
-        slides = replace(hook, limits=replace(hook.limits, lower=lower, upper=upper))
-        tip = np.eye(4)
-        tip[:3, 3] = 0.0, 0.25, 0.0
-        long = replace(chain, joints=(chain.joints[0], slides), tip_transform=tip)
+        long = replace(with_limits(chain, 1, lower=lower, upper=upper), tip_transform=tip)
         PayloadParameters(1.0, (0.0, 0.0, 1.5999)).on(long)
         with pytest.raises(ParameterError) as told:
             PayloadParameters(1.0, (0.0, -0.96, 1.2801)).on(long)
@@ -135,8 +132,7 @@ def test_a_centre_beyond_the_length_of_the_arm_is_refused():
         )
         assert PayloadParameters(0.0, (0.0, 0.0, 9.0)).on(long) is long
     PayloadParameters(1.0, (0.0, 0.0, 9.0)).on(pendulum_chain())  # an arm without a length
-    endless = replace(hook, limits=replace(hook.limits, lower=-np.inf, upper=np.inf))
-    PayloadParameters(1.0, (0.0, 0.0, 9.0)).on(replace(chain, joints=(chain.joints[0], endless)))
+    PayloadParameters(1.0, (0.0, 0.0, 9.0)).on(with_limits(chain, 1, lower=-np.inf, upper=np.inf))
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from arms import GRAVITY, LENGTH, MASS, Pendulum, two_joint_chain
+from arms import WEIGHT, Masses, Pendulum, two_joint_chain
 from two_arms import TWO_ARMS
 
 import robot_dynamics as rd
@@ -21,14 +21,7 @@ from robot_dynamics.control.spline import QuinticSpline
 from robot_dynamics.errors import ParameterError, StateError, TrajectoryError
 from robot_dynamics.model.chain import JointKind, JointLimits
 
-NAMES = ("lift", "turn")
-
-
-class Plain:
-    """Efforts of two joints: their accelerations, and a weight of each."""
-
-    def inverse_dynamics(self, q, v, a, heading=None):
-        return np.array([2.0, 3.0]) * a + np.array([5.0, -4.0])
+TWO_MASSES = Masses((2.0, 3.0), (5.0, -4.0))
 
 
 def trajectory(first=(0.0, 1.0), second=(0.0, 1.0), start=2.0, duration=1.0, **more):
@@ -46,7 +39,7 @@ LARGEST = LargestEfforts(np.array([-7.0, 9.5]), np.array([2.25, 2.5]), np.array(
 
 @pytest.fixture
 def found(monkeypatch):
-    """What the search finds, and how it was asked."""
+    """Calls of the search for the largest efforts, whose result is given."""
     asked = []
 
     def largest(chain, model, spline, limits, verdict_only=False):
@@ -118,7 +111,7 @@ def test_a_plan_is_refused_with_its_reasons_or_not_looked_at(found, monkeypatch)
 
 def remark(sent, **ranges):
     given = {f"tested_{name}": value for name, value in ranges.items()}
-    return beyond_tested(two_joint_chain(), Plain(), sent, IdentifiedRangeParameters(**given))
+    return beyond_tested(two_joint_chain(), TWO_MASSES, sent, IdentifiedRangeParameters(**given))
 
 
 BEGIN = "the model was not identified for this trajectory: "
@@ -201,13 +194,14 @@ def test_efforts_of_the_whole_trajectory_count():
 def test_efforts_are_compared_at_two_hundred_moments():
     sizes = []
 
-    class Counting(Plain):
+    class Counting(Masses):
         def inverse_dynamics(self, q, v, a, heading=None):
             sizes.append(len(q))
             return super().inverse_dynamics(q, v, a)
 
     known = IdentifiedRangeParameters(tested_effort=(99.0, 99.0))
-    assert beyond_tested(two_joint_chain(), Counting(), trajectory(), known) == "" and sizes == [200]
+    model = Counting((2.0, 3.0), (5.0, -4.0))
+    assert beyond_tested(two_joint_chain(), model, trajectory(), known) == "" and sizes == [200]
 
 
 # Stops within effort limits
@@ -220,7 +214,7 @@ def test_a_stop_is_as_hard_as_efforts_allow_at_the_shortest_of_its_times():
         for time in times:
             parts = np.array([0.0, 0.25, 0.5, 0.75, 1.0])
             places, speeds = q + v * time * (parts - 0.5 * parts**2), v * (1.0 - parts)
-            efforts = pendulum.inertia * -v / time + 0.8 * speeds + MASS * GRAVITY * LENGTH * np.sin(places)
+            efforts = pendulum.inertia * -v / time + 0.8 * speeds + WEIGHT * np.sin(places)
             if (np.abs(efforts) <= limit).all():
                 break
         stop = stop_within(pendulum, np.array([limit]))
@@ -232,16 +226,15 @@ def test_a_stop_is_as_hard_as_efforts_allow_at_the_shortest_of_its_times():
 
 
 def test_joints_stop_together_and_each_limit_counts():
-    heavy = Plain()
     q, v = np.array([0.1, 0.2]), np.array([0.6, -1.2])
     for limits in (np.array([9.0, np.inf]), np.array([np.inf, 12.0])):
-        found = stop_within(heavy, limits)(q, v)
+        found = stop_within(TWO_MASSES, limits)(q, v)
         assert found[1] == pytest.approx(2.0 * found[0])
         times = 0.6 / found[0]
-        efforts = heavy.inverse_dynamics(q, v, -v / times)
+        efforts = TWO_MASSES.inverse_dynamics(q, v, -v / times)
         assert (np.abs(efforts) <= limits).all()
         shorter = times / 10.0 ** (4.0 / 60.0)
-        assert (np.abs(heavy.inverse_dynamics(q, v, -v / shorter)) > limits).any()
+        assert (np.abs(TWO_MASSES.inverse_dynamics(q, v, -v / shorter)) > limits).any()
 
 
 def test_a_stop_is_looked_at_in_five_places_of_an_even_deceleration():
@@ -264,11 +257,8 @@ def test_a_stop_is_looked_at_in_five_places_of_an_even_deceleration():
 
 
 def test_efforts_on_their_limits_are_bearable():
-    class Steady:
-        def inverse_dynamics(self, q, v, a):
-            return np.array([9.0, -8.0])
-
-    stop = stop_within(Steady(), np.array([9.0, 8.0]))
+    steady = Masses((0.0, 0.0), (9.0, -8.0))
+    stop = stop_within(steady, np.array([9.0, 8.0]))
     np.testing.assert_allclose(stop(np.zeros(2), np.array([2.0, -5.0])), [2000.0, 5000.0])
 
 
@@ -283,7 +273,7 @@ def test_a_stop_without_limits_or_without_motion_is_not_looked_at():
     assert stop_within(Refusing(), np.full(2, np.inf), hardest)(place, rate) is hardest
     assert stop_within(Refusing(), np.array([1.0, np.inf]), hardest)(place, np.zeros(2)) is hardest
     # Where no even stop is bearable it takes half a second.
-    weak = stop_within(Plain(), np.array([1.0, 1.0]))(place, np.array([0.3, -0.4]))
+    weak = stop_within(TWO_MASSES, np.array([1.0, 1.0]))(place, np.array([0.3, -0.4]))
     np.testing.assert_allclose(weak, [0.6, 0.8])
 
 

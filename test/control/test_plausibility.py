@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from arms import GRAVITY, LENGTH, MASS, Pendulum, pendulum_chain
+from arms import WEIGHT, Pendulum, pendulum_chain
 
 from robot_dynamics import stewart
 from robot_dynamics.control.arm.controller import ArmController
@@ -14,7 +14,6 @@ from robot_dynamics.errors import ParameterError, TrajectoryError
 from robot_dynamics.resources import resource
 
 PERIOD = 0.002
-WEIGHT = MASS * GRAVITY * LENGTH
 LIMIT = 4.0 * WEIGHT
 REST = np.zeros(1)
 

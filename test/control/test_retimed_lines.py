@@ -1,40 +1,14 @@
 """Retimed lines and curves of two axes without coupling, and the waypoints and rates that come of them."""
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
+from uncoupled_axes import AXES, LIMITS, LINE, LINES
 
 from robot_dynamics.control.retiming import retime as retiming
 from robot_dynamics.control.retiming.limits import PathLimits
-from robot_dynamics.control.retiming.model import DrivenModel
 from robot_dynamics.control.retiming.retime import Retimed, retime, through
 from robot_dynamics.control.spline import QuinticSpline
 from robot_dynamics.errors import TrajectoryError
-
-
-class Axes:
-    """A revolute and a prismatic joint without coupling."""
-
-    dof = 2
-    joint_names = ("turn", "lift")
-
-    def driving_joint(self, coordinate):
-        return SimpleNamespace(kind=SimpleNamespace(value=("revolute", "prismatic")[coordinate]))
-
-
-class Inertias:
-    """Efforts of 2 kg·m² and 3 kg."""
-
-    def inverse_dynamics(self, q, qd, qdd):
-        return np.array([2.0, 3.0]) * qdd
-
-
-AXES = DrivenModel(Axes(), Inertias(), np.zeros(2), np.zeros((2, 5)))
-LIMITS = PathLimits(velocity=[4.0, 2.0])
-LINE = [[0.0, 0.0], [2.0, -1.0]]
-LINES = np.zeros((2, 6, 2))
-LINES[:, 1] = 1.0
 
 
 def test_a_line_is_passed_with_the_greatest_acceleration_of_one_joint():

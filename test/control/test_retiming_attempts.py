@@ -4,6 +4,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from uncoupled_axes import AXES, INERTIAS, LIMITS, LINE, LINES
 
 from robot_dynamics.control.retiming import retime as retiming
 from robot_dynamics.control.retiming.limits import PathLimits
@@ -14,28 +15,6 @@ from robot_dynamics.control.spline import QuinticSpline, minimum_jerk_spline
 from robot_dynamics.errors import ParameterError, TrajectoryError, WrongTypeError
 
 OPEN = np.nan
-
-
-class Axes:
-    """A revolute and a prismatic joint without coupling."""
-
-    dof = 2
-    joint_names = ("turn", "lift")
-
-    def driving_joint(self, coordinate):
-        return SimpleNamespace(kind=SimpleNamespace(value=("revolute", "prismatic")[coordinate]))
-
-
-class Inertias:
-    """Efforts of 2 kg·m² and 3 kg."""
-
-    def inverse_dynamics(self, q, qd, qdd):
-        return np.array([2.0, 3.0]) * qdd
-
-
-AXES = DrivenModel(Axes(), Inertias(), np.zeros(2), np.zeros((2, 5)))
-LIMITS = PathLimits(velocity=[4.0, 2.0])
-LINE = [[0.0, 0.0], [2.0, -1.0]]
 
 
 def trajectory(rates=((0.0, 0.0), (0.0, 0.0)), begin=3.0):
@@ -185,7 +164,7 @@ def test_an_end_that_creeps_is_freed_where_no_motion_keeps_its_speed(monkeypatch
 
 def test_the_larger_share_of_the_load_counts(monkeypatch):
     attempts = Attempts(monkeypatch)
-    own = DrivenModel(Axes(), Inertias(), np.zeros(2), np.zeros((2, 5)), np.array([0.3, 0.1]))
+    own = DrivenModel(AXES.chain, INERTIAS, np.zeros(2), np.zeros((2, 5)), np.array([0.3, 0.1]))
     for given in (0.0, 0.2, [0.1, 0.5], [0.2], 0):
         retime(own, LINE, LIMITS, load_friction=given)
     assert attempts.frictions == [[0.3, 0.1], [0.3, 0.2], [0.3, 0.5], [0.3, 0.2], [0.3, 0.1]]
@@ -231,10 +210,6 @@ def test_arguments_that_cannot_be_are_refused(words, message):
 
 def moved(times, coefficients):
     return QuinticSpline(np.array(times, dtype=float), np.array(coefficients, dtype=float))
-
-
-LINES = np.zeros((2, 6, 2))
-LINES[:, 1] = 1.0
 
 
 @pytest.mark.parametrize(
@@ -360,7 +335,7 @@ def test_reasons_name_the_joint_the_place_and_the_effort(code, given, message):
         "failed_kind": 4,
         "rate": 0,
     }
-    problem = retiming._Problem(AXES, trajectory(), LIMITS.arrays(Axes()), 123)
+    problem = retiming._Problem(AXES, trajectory(), LIMITS.arrays(AXES.chain), 123)
     assert problem._reason(SimpleNamespace(**(usual | given)), code, CODES) == message
 
 
@@ -375,7 +350,7 @@ def test_reasons_name_the_joint_the_place_and_the_effort(code, given, message):
 )
 def test_arrays_have_room_for_the_intervals_of_all_segments(segments, least, capacity):
     path = QuinticSpline(np.arange(segments + 1.0), np.zeros((segments, 6, 2)))
-    problem = retiming._Problem(AXES, path, LIMITS.arrays(Axes()), 500)
+    problem = retiming._Problem(AXES, path, LIMITS.arrays(AXES.chain), 500)
     assert (problem.least, problem.capacity, problem.joints, problem.variant) == (least, capacity, 2, 0)
     assert problem.rows.shape == (6, capacity + 3, 2)
     assert problem.columns.shape == (5, capacity) and problem.codes.shape == (2, capacity)
@@ -385,7 +360,7 @@ def test_arrays_have_room_for_the_intervals_of_all_segments(segments, least, cap
 def test_the_computation_has_an_array_of_its_own_for_each_row_and_its_bounds():
     """The pointers of the problem, by their distances; the counts by their names in the header."""
     seen, path = {}, trajectory()
-    problem = retiming._Problem(AXES, path, PathLimits(effort_rate=[4.0, np.inf]).arrays(Axes()), 123)
+    problem = retiming._Problem(AXES, path, PathLimits(effort_rate=[4.0, np.inf]).arrays(AXES.chain), 123)
     problem.variant = 2
     problem.load_friction[:] = (0.25, 0.5)
     counts = ("joints", "segments", "variant", "start", "end", "cap", "intervals", "least", "rounds")
@@ -432,4 +407,4 @@ def test_one_share_of_the_load_is_for_all_and_a_constant_speed_is_no_rest(monkey
 
 def test_arrays_have_two_million_points_at_most():
     path = QuinticSpline(np.arange(41.0), np.zeros((40, 6, 2)))
-    assert retiming._Problem(AXES, path, LIMITS.arrays(Axes()), 200_000).capacity == 2_000_160
+    assert retiming._Problem(AXES, path, LIMITS.arrays(AXES.chain), 200_000).capacity == 2_000_160
