@@ -7,6 +7,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from arms import Pendulum, two_joint_chain
+from smooth_paths import smooth_path
 
 from robot_dynamics.control.arm.actuators import ActuatedArm, ActuatorParameters
 from robot_dynamics.control.arm.sampling import (
@@ -20,7 +21,7 @@ from robot_dynamics.control.arm.sampling import (
     sample_efforts,
 )
 from robot_dynamics.control.arm.trajectory import Reference
-from robot_dynamics.control.spline import QuinticSpline, minimum_jerk_spline
+from robot_dynamics.control.spline import QuinticSpline
 from robot_dynamics.dynamics.friction import DriveFriction
 from robot_dynamics.errors import TrajectoryError
 
@@ -39,9 +40,7 @@ class Waves:
 def path(seed=1, knots=4, start=3.0):
     random = np.random.default_rng(seed)
     times = start + np.concatenate([[0.0], np.cumsum(np.round(random.uniform(0.4, 0.9, knots - 1), 3))])
-    open_ = np.full((knots, 2), np.nan)
-    open_[[0, -1]] = 0.0
-    return minimum_jerk_spline(times, random.normal(size=(knots, 2)) * SCALE, open_, open_.copy())
+    return smooth_path(times, random.normal(size=(knots, 2)) * SCALE)
 
 
 def probed(spline, dynamics, begin, end, built=None):

@@ -10,8 +10,10 @@ import pytest
 from motion_base import MOTION_BASE
 from numpy.polynomial import Polynomial
 from scipy.spatial.transform import Rotation
+from smooth_paths import rows_at_ends
 
 from robot_dynamics import stewart
+from robot_dynamics.control.stewart import governed_motion
 from robot_dynamics.control.stewart.envelope import Pace
 from robot_dynamics.control.stewart.governed_motion import GovernedMotion, Joining, PoseGoal, StreamGoal
 from robot_dynamics.control.stewart.reference_governor import GovernedPlan, GovernedReference, PoseTarget
@@ -33,12 +35,7 @@ TARGET = PoseTarget(
 
 def quintic(*ends):
     """Polynomial with value, slope and bend (3,) at 0 and (3,) at 1."""
-    rows = [
-        [np.polyval(np.polyder(np.eye(6)[5 - k], order), x) for k in range(6)]
-        for x in (0.0, 1.0)
-        for order in range(3)
-    ]
-    return Polynomial(np.linalg.solve(rows, ends))
+    return Polynomial(np.linalg.solve(rows_at_ends(), ends))
 
 
 WAY, RATE = quintic(1, 0, 0, 0, 0, 0), quintic(0, 1, 0, 0, 0, 0)
@@ -46,8 +43,6 @@ WAY, RATE = quintic(1, 0, 0, 0, 0, 0), quintic(0, 1, 0, 0, 0, 0)
 
 def test_constants_of_the_quintics_are_those_of_their_end_conditions():
     s = np.linspace(0.0, 1.0, 20001)
-    from robot_dynamics.control.stewart import governed_motion
-
     assert np.abs(WAY.deriv()(s)).max() == pytest.approx(governed_motion.QUICKEST, rel=1e-6)
     assert np.abs(WAY.deriv(2)(s)).max() == pytest.approx(governed_motion.STRONGEST, rel=1e-5)
     assert np.abs(RATE.deriv(2)(s)).max() == pytest.approx(governed_motion.STRONGEST_RATE, rel=0.02)

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from arms import pendulum_chain, two_joint_chain, with_limits
+from smooth_paths import rest_to_rest
 
 from robot_dynamics.control.arm.path_rules import PathRules
 from robot_dynamics.control.arm.trajectory import (
@@ -239,10 +240,6 @@ def limited(chain, rows, origin):
     return ""
 
 
-def straight(begin, end):
-    return [begin, 0.0, 0.0, 10.0 * (end - begin), -15.0 * (end - begin), 6.0 * (end - begin)]
-
-
 @pytest.mark.parametrize(
     ("lift", "turn", "words"),
     [
@@ -264,13 +261,16 @@ def straight(begin, end):
 )  # fmt: skip
 def test_positions_stay_within_the_limits_or_come_back(chain, lift, turn, words):
     origin = Reference.at_rest(np.array([lift[0], turn[0]]))
-    assert limited(with_limits(chain, velocity=99.0), (straight(*lift), straight(*turn)), origin) == words
+    assert (
+        limited(with_limits(chain, velocity=99.0), (rest_to_rest(*lift), rest_to_rest(*turn)), origin)
+        == words
+    )
 
 
 def test_the_end_of_the_last_segment_counts(chain):
     """From 2.5 by way of 2.1 into the limits."""
     rows = np.zeros((2, 6, 2))
-    rows[0, :, 0], rows[1, :, 0] = straight(2.5, 2.1), straight(2.1, 1.9)
+    rows[0, :, 0], rows[1, :, 0] = rest_to_rest(2.5, 2.1), rest_to_rest(2.1, 1.9)
     path = QuinticSpline(np.array([2.0, 3.0, 4.0]), rows)
     _check_limits(with_limits(chain, velocity=99.0), path, Reference.at_rest([2.5, 0.0]))
 

@@ -4,10 +4,11 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from smooth_paths import smooth_path
 
 from robot_dynamics.control.arm.side_by_side import SHORTEST, Ahead, _between, ahead_of, beside
 from robot_dynamics.control.arm.trajectory import Trajectory
-from robot_dynamics.control.spline import QuinticSpline, minimum_jerk_spline
+from robot_dynamics.control.spline import QuinticSpline
 
 EPS = 1e-7
 
@@ -15,10 +16,7 @@ EPS = 1e-7
 def spline(start, end, seed=0, knots=3, joints=3):
     """A smooth path from rest to rest."""
     times = np.linspace(start, end, knots)
-    open_ = np.full((knots, joints), np.nan)
-    open_[[0, -1]] = 0.0
-    places = np.random.default_rng(seed).normal(size=(knots, joints))
-    return minimum_jerk_spline(times, places, open_, open_.copy())
+    return smooth_path(times, np.random.default_rng(seed).normal(size=(knots, joints)))
 
 
 def wild(times, seed=0, joints=2):

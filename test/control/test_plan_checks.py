@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from arms import WEIGHT, Masses, Pendulum, two_joint_chain
+from smooth_paths import rest_to_rest
 from two_arms import TWO_ARMS
 
 import robot_dynamics as rd
@@ -28,7 +29,7 @@ def trajectory(first=(0.0, 1.0), second=(0.0, 1.0), start=2.0, duration=1.0, **m
     """Both joints from rest to rest by quintics."""
     rows = np.zeros((1, 6, 2))
     for j, (begin, end) in enumerate((first, second)):
-        rows[0, :, j] = [begin, 0.0, 0.0, 10.0 * (end - begin), -15.0 * (end - begin), 6.0 * (end - begin)]
+        rows[0, :, j] = rest_to_rest(begin, end)
     return Trajectory(QuinticSpline(np.array([start, start + duration]), rows), **more)
 
 

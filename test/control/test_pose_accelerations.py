@@ -5,6 +5,7 @@ import pytest
 from motion_base import MOTION_BASE, motion_base
 from numpy.polynomial import Polynomial
 from scipy.spatial.transform import Rotation
+from smooth_paths import rest_to_rest
 
 from robot_dynamics import stewart
 from robot_dynamics.control.spline import QuinticSpline
@@ -25,7 +26,7 @@ from robot_dynamics.stewart.motion import Motion
 HOME = stewart.load(MOTION_BASE).machine.home_position
 LEVEL = [0.0, 0.0, 0.0, 1.0]
 REST = at_rest(HOME, np.eye(3))
-SMOOTH = Polynomial([0.0, 0.0, 0.0, 10.0, -15.0, 6.0])
+SMOOTH = Polynomial(rest_to_rest(0.0, 1.0))
 
 
 def trajectory(*pieces, begin=3.0, duration=0.5):

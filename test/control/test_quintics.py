@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from scipy.interpolate import BPoly, PPoly
+from smooth_paths import rows_at_ends
 
 from robot_dynamics.control import path_bounds
 from robot_dynamics.control.path_bounds import Extremes, bernstein, extremes, hulls, subdivision
@@ -95,21 +96,10 @@ def test_open_derivatives_are_those_of_dense_least_squares(seed):
     nodes, weights = np.polynomial.legendre.leggauss(4)
     rows, right = [], []
     for k, h in enumerate(np.diff(times)):
-        third = np.linalg.inv(
-            [
-                [
-                    np.polynomial.polynomial.polyval(s, np.polynomial.polynomial.polyder(row, d))
-                    if d
-                    else np.polynomial.polynomial.polyval(s, row)
-                    for row in np.eye(6)
-                ]
-                for s in (0, h)
-                for d in range(3)
-            ]
-        )
+        coefficients = np.linalg.inv(rows_at_ends(h))
         for node, weight in zip(nodes, weights, strict=True):
             t = 0.5 * h * (node + 1.0)
-            row = np.sqrt(0.5 * h * weight) * np.array([0, 0, 0, 6.0, 24.0 * t, 60.0 * t * t]) @ third
+            row = np.sqrt(0.5 * h * weight) * np.array([0, 0, 0, 6.0, 24.0 * t, 60.0 * t * t]) @ coefficients
             full = np.zeros(2 * count)
             full[[2 * k, 2 * k + 1, 2 * k + 2, 2 * k + 3]] = row[[1, 2, 4, 5]]
             rows.append(full)

@@ -3,12 +3,13 @@
 import numpy as np
 import pytest
 from installed_robots import example_robot
+from smooth_paths import smooth_path
 
 import robot_dynamics as rd
 from robot_dynamics.control.retiming.model import DrivenModel
 from robot_dynamics.control.retiming.retime import through
 from robot_dynamics.control.shape import waypoint_spline
-from robot_dynamics.control.spline import QuinticSpline, minimum_jerk_spline
+from robot_dynamics.control.spline import QuinticSpline
 from robot_dynamics.errors import ParameterError, TrajectoryError
 from robot_dynamics.resources import resource
 
@@ -165,9 +166,7 @@ def test_friction_costs_time_and_a_payload_too(arm, links, chain):
 
 def test_a_trajectory_keeps_its_geometry_and_slower_only_slows(arm, chain):
     points = waypoints(chain, 6, 3)
-    open_ = np.full(points.shape, np.nan)
-    open_[[0, -1]] = 0.0
-    spline = minimum_jerk_spline(np.linspace(0.0, 3.0, 6), points, open_, open_)
+    spline = smooth_path(np.linspace(0.0, 3.0, 6), points)
     made = rd.retime(arm, spline, slower=True)
     assert made.x.max() <= 1.0 and made.duration > 3.0
     assert max(largest_shares(arm, made, rd.PathLimits.of(chain))) <= 1.0

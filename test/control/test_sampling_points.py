@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
+from smooth_paths import smooth_path
 
 from robot_dynamics.control.arm.sampling import LARGEST_TURN, SHORTEST_INTERVAL, sample_efforts
-from robot_dynamics.control.spline import QuinticSpline, minimum_jerk_spline
+from robot_dynamics.control.spline import QuinticSpline
 from robot_dynamics.errors import TrajectoryError
 
 
@@ -22,9 +23,7 @@ def points(spline):
 def wavy(seed, joints=3, knots=6):
     random = np.random.default_rng(seed)
     times = 10.0 + np.cumsum(random.uniform(0.3, 1.0, knots))
-    open_ = np.full((knots, joints), np.nan)
-    open_[[0, -1]] = 0.0
-    return minimum_jerk_spline(times, random.uniform(-1.5, 1.5, (knots, joints)), open_, open_.copy())
+    return smooth_path(times, random.uniform(-1.5, 1.5, (knots, joints)))
 
 
 def sign_changes(times, values):

@@ -5,6 +5,7 @@ import pytest
 from arms import GRAVITY, LENGTH, MASS, Pendulum, pendulum_chain, two_joint_chain
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from smooth_paths import opened
 
 from robot_dynamics import compile_dynamics, load_urdf
 from robot_dynamics.control.arm.actuators import ActuatedArm, ActuatorParameters
@@ -42,9 +43,7 @@ def random_path(random, joints, reach=1.0):
     count = int(random.integers(2, 7))
     times = np.concatenate([[0.0], np.cumsum(random.uniform(0.1, 0.6, count))])
     positions = random.uniform(-reach, reach, (count + 1, joints))
-    rates = np.full(positions.shape, np.nan)
-    rates[[0, -1]] = 0.0
-    return waypoint_spline(times, positions, rates, rates.copy())
+    return waypoint_spline(times, positions, opened(*positions.shape), opened(*positions.shape))
 
 
 def dense(model, spline, rate=20_000.0):
