@@ -7,19 +7,17 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from motion_base import MOTION_BASE
+from motion_base import HOME
 from numpy.polynomial import Polynomial
 from scipy.spatial.transform import Rotation
 from smooth_paths import rows_at_ends
 
-from robot_dynamics import stewart
 from robot_dynamics.control.stewart import governed_motion
 from robot_dynamics.control.stewart.envelope import Pace
 from robot_dynamics.control.stewart.governed_motion import GovernedMotion, Joining, PoseGoal, StreamGoal
 from robot_dynamics.control.stewart.reference_governor import GovernedPlan, GovernedReference, PoseTarget
 from robot_dynamics.control.stewart.segments import segments_along, segments_with_stop
 
-HOME = stewart.load(MOTION_BASE).machine.home_position
 PACE = Pace(2.0, 3.0, np.full(6, 9.0), 1.0)
 MOST = np.array([2.0, 2.0, 2.0, 3.0, 3.0, 3.0])
 JACOBIAN = np.random.default_rng(6).normal(size=(6, 6))

@@ -7,9 +7,8 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from motion_base import MOTION_BASE
+from motion_base import HOME, MACHINE
 
-from robot_dynamics import stewart
 from robot_dynamics.control.core.snapshot import PHASES, VERDICTS
 from robot_dynamics.control.protocol import Phase
 from robot_dynamics.control.stewart.governed_motion import GovernedMotion, StreamGoal
@@ -19,8 +18,6 @@ from robot_dynamics.control.stewart.reference_governor import GovernedPlan, Gove
 from robot_dynamics.control.stewart.stream import PoseFilter
 from robot_dynamics.errors import TrajectoryError
 
-MACHINE = stewart.load(MOTION_BASE).machine
-HOME = MACHINE.home_position
 TARGET = PoseTarget.rest(HOME, np.eye(3))
 SPEED = np.array([0.1, -0.2, 0.05, 0.0, 0.0, 0.0])
 

@@ -6,10 +6,10 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from motion_base import MOTION_BASE
+from motion_base import HOME, MACHINE
+from platform_legs import legs_of_machine, with_limits
 from scipy.spatial.transform import Rotation
 
-from robot_dynamics import stewart
 from robot_dynamics.control.stewart import operating_modes as module
 from robot_dynamics.control.stewart.envelope import STROKE_MARGIN
 from robot_dynamics.control.stewart.governed_motion import PoseGoal, StreamGoal
@@ -19,8 +19,6 @@ from robot_dynamics.control.stewart.reference_governor import GovernedReference,
 from robot_dynamics.control.stewart.stream import PoseFilter
 from robot_dynamics.control.stop_memory import StopState
 
-MACHINE = stewart.load(MOTION_BASE).machine
-HOME = MACHINE.home_position
 LEVEL = np.eye(3)
 M = OperatingMode
 
@@ -39,10 +37,9 @@ def start(way=(0.0, 0.0, 0.0), twist=(0.0,) * 6, time=1.0):
     return GovernedReference(time, HOME + np.array(way), LEVEL, np.array(twist), np.zeros(6))
 
 
-def with_limits(**limits):
-    """The machine with other limits of all legs."""
-    legs = tuple(replace(leg, limits=replace(leg.limits, **limits)) for leg in MACHINE.legs)
-    return replace(MACHINE, legs=legs)
+def length_at(height):
+    """Length of each leg where the platform is level, at a height above its base."""
+    return np.hypot(np.linalg.norm((MACHINE.legs[0].platform_point - MACHINE.legs[0].base_point)[:2]), height)
 
 
 @pytest.mark.parametrize("parked", [False, True])
@@ -132,7 +129,7 @@ def test_the_pace_is_that_of_the_parameters_within_a_share_of_the_speeds():
     np.testing.assert_allclose(found.leg_speed, 0.8)
     given = modes(max_angular_acceleration=5.0).pace
     assert given.angular_acceleration == 5.0
-    unlimited = modes(with_limits(speed=np.inf)).pace
+    unlimited = modes(with_limits(MACHINE, speed=np.inf)).pace
     np.testing.assert_array_equal(unlimited.leg_speed, np.full(6, 1e3))
 
 
@@ -176,10 +173,7 @@ def test_a_stream_is_followed_quickly_within_its_jerk(jerk):
     np.testing.assert_allclose(governor.jerk, (jerk or 80.0) * parts)
     np.testing.assert_allclose(governor.stop_jerk, max(jerk, 80.0) * parts)
     assert motion.goal.stream is poses and motion.goal._speed == 0.07
-    arms = np.array([leg.platform_point for leg in MACHINE.legs])
-    legs = HOME + arms - np.array([leg.base_point for leg in MACHINE.legs])
-    along = legs / np.linalg.norm(legs, axis=1)[:, None]
-    np.testing.assert_allclose(motion.goal._jacobian, np.hstack([along, np.cross(arms, along)]), atol=1e-12)
+    np.testing.assert_allclose(motion.goal._jacobian, legs_of_machine(MACHINE, HOME, LEVEL)[1], atol=1e-12)
     np.testing.assert_allclose(governor.pace.leg_speed, 0.9)
     assert governor.reference.time == 1.2
 
@@ -364,10 +358,9 @@ def test_a_park_pose_that_is_not_declared_is_straight_down_until_a_limit_is_met(
     park = made.park_pose
     np.testing.assert_allclose(park.position[:2], HOME[:2], atol=1e-12)
     np.testing.assert_allclose(park.rotation, LEVEL, atol=1e-12)
-    leg = MACHINE.legs[0]
-    level = np.linalg.norm((leg.platform_point - leg.base_point)[:2])
     shortest = 1.35 + STROKE_MARGIN * 0.4
-    assert park.position[2] == pytest.approx(np.sqrt(shortest**2 - level**2), abs=2e-6)
+    height = np.sqrt(shortest**2 - length_at(0.0) ** 2)
+    assert park.position[2] == pytest.approx(height, abs=2e-6)
     assert made.park_pose is park
     # It is a multiple of the way by the height of home, divided five times by 16.
     share = (HOME[2] - park.position[2]) / HOME[2] * 16.0**5
@@ -382,7 +375,7 @@ def test_a_park_pose_that_is_not_declared_is_straight_down_until_a_limit_is_met(
 
 
 def test_a_home_beyond_the_limits_is_the_park_pose():
-    made = modes(with_limits(shortest=1.58, longest=1.75))
+    made = modes(with_limits(MACHINE, shortest=1.58, longest=1.75))
     np.testing.assert_allclose(made.park_pose.position, HOME, atol=1e-3)
 
 
@@ -402,19 +395,8 @@ def test_the_open_loop_descent_leads_from_home_to_the_park_pose_at_its_speed():
     for time in path.spline.times[:-1]:
         motion = path.sample(float(time))
         twist = np.concatenate([motion.linear_velocity, motion.angular_velocity])
-        rates.append(np.abs(StreamRates.at(motion) @ twist).max())
+        rates.append(np.abs(legs_of_machine(MACHINE, motion.position, motion.rotation)[1] @ twist).max())
     assert max(rates) == pytest.approx(0.95 * 0.02, rel=1e-3)
-
-
-class StreamRates:
-    """Jacobian of a motion, by numpy."""
-
-    @staticmethod
-    def at(motion):
-        arms = MACHINE.platform_points @ motion.rotation.T
-        legs = motion.position + arms - MACHINE.base_points
-        along = legs / np.linalg.norm(legs, axis=1)[:, None]
-        return np.hstack([along, np.cross(arms, along)])
 
 
 @pytest.mark.parametrize(("steps", "step"), [(1, 0.1), (10, None), (1000, 0.005)])
@@ -423,9 +405,7 @@ def test_steps_of_the_descent_are_shares_of_its_shortest_time(monkeypatch, steps
     monkeypatch.setattr(module, "DESCENT_STEPS", steps)
     monkeypatch.setattr(module, "DESCENT_PATIENCE", (1.0, 0.0))
     made, path = descent(blind_speed=0.01)
-    arms = np.array([leg.platform_point for leg in MACHINE.legs])
-    base = np.array([leg.base_point for leg in MACHINE.legs])
-    home, park = (np.linalg.norm(place + arms - base, axis=1) for place in (HOME, made.park_pose.position))
+    home, park = (legs_of_machine(MACHINE, place, LEVEL)[0] for place in (HOME, made.park_pose.position))
     shortest = np.abs(home - park).max() / 0.01
     expected = min(max(0.005, shortest / steps), 0.1) if step is None else step
     np.testing.assert_allclose(np.diff(path.spline.times), expected, rtol=1e-9)
@@ -439,9 +419,7 @@ def test_a_descent_has_six_hundred_steps_in_its_shortest_time(monkeypatch):
     monkeypatch.setattr(module, "DESCENT_PATIENCE", (0.01, 0.0))
     assert module.DESCENT_STEP == (0.005, 0.1)
     made = modes(blind_speed=0.02)
-    leg = MACHINE.legs[0]
-    level = np.linalg.norm((leg.platform_point - leg.base_point)[:2]) ** 2
-    change = np.sqrt(level + HOME[2] ** 2) - np.sqrt(level + made.park_pose.position[2] ** 2)
+    change = length_at(HOME[2]) - length_at(made.park_pose.position[2])
     steps = np.diff(made.open_loop_descent().spline.times)
     np.testing.assert_allclose(steps, change / 0.02 / 600, rtol=1e-9)
     assert 6 <= len(steps) <= 7
@@ -452,9 +430,7 @@ def test_a_descent_may_take_three_times_its_shortest_time_and_two_seconds(monkey
     monkeypatch.setattr(module, "DESCENT_STEP", (0.1, 0.1))
     monkeypatch.setattr(PoseGoal, "reached", lambda self, governor, time: False)
     made = modes(blind_speed=0.1, park_pose=(0.0, 0.0, HOME[2] - 0.05, 0.0, 0.0, 0.0))
-    leg = MACHINE.legs[0]
-    level = np.linalg.norm((leg.platform_point - leg.base_point)[:2]) ** 2
-    change = np.sqrt(level + HOME[2] ** 2) - np.sqrt(level + (HOME[2] - 0.05) ** 2)
+    change = length_at(HOME[2]) - length_at(HOME[2] - 0.05)
     end = made.open_loop_descent().end
     assert end - 0.1 < 3.0 * change / 0.1 + 2.0 <= end + 1e-9
 
@@ -462,12 +438,9 @@ def test_a_descent_may_take_three_times_its_shortest_time_and_two_seconds(monkey
 def test_a_descent_of_slow_legs_counts_with_their_speed(monkeypatch):
     monkeypatch.setattr(module, "DESCENT_STEPS", 10)
     monkeypatch.setattr(module, "DESCENT_PATIENCE", (1.0, 0.0))
-    made = modes(with_limits(speed=0.01), park_pose=(0.0, 0.0, HOME[2] - 0.004, 0.0, 0.0, 0.0))
+    made = modes(with_limits(MACHINE, speed=0.01), park_pose=(0.0, 0.0, HOME[2] - 0.004, 0.0, 0.0, 0.0))
     steps = np.diff(made.open_loop_descent().spline.times)
-    way = HOME[2] ** 2
-    leg = MACHINE.legs[0]
-    level = np.linalg.norm((leg.platform_point - leg.base_point)[:2]) ** 2
-    change = np.sqrt(level + way) - np.sqrt(level + (HOME[2] - 0.004) ** 2)
+    change = length_at(HOME[2]) - length_at(HOME[2] - 0.004)
     np.testing.assert_allclose(steps, change / 0.009 / 10, rtol=1e-9)
     # A park pose out of reach is no farther than a stroke.
     far = modes(park_pose=(0.0, 0.0, 50.0, 0.0, 0.0, 0.0), blind_speed=0.9, governed_share=1.0)

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from arms import pendulum_chain, two_joint_chain, with_limits
+from point_masses import point_inertia
 from scipy.spatial.transform import Rotation
 from two_arms import TWO_ARMS
 
@@ -27,8 +28,7 @@ MATRIX = np.array([[0.05, 0.004, -0.003], [0.004, 0.06, 0.002], [-0.003, 0.002, 
 
 
 def about_origin(mass, center, inertia):
-    c = np.asarray(center)
-    return inertia + mass * (c @ c * np.eye(3) - np.outer(c, c))
+    return inertia + point_inertia(mass, np.asarray(center))
 
 
 def tilted(chain):

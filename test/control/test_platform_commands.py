@@ -4,10 +4,9 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from motion_base import MOTION_BASE
+from motion_base import HOME, MACHINE
 from scipy.spatial.transform import Rotation
 
-from robot_dynamics import stewart
 from robot_dynamics.control.brakes import SLIPPING
 from robot_dynamics.control.core.controller import CoreController
 from robot_dynamics.control.protocol import LATCHED, Phase
@@ -22,8 +21,6 @@ from robot_dynamics.control.stewart.stream_intake import StreamIntake
 from robot_dynamics.control.stop_memory import StopState
 from robot_dynamics.errors import TrajectoryError
 
-MACHINE = stewart.load(MOTION_BASE).machine
-HOME = MACHINE.home_position
 M = OperatingMode
 AWAY = (Phase.WAITING, Phase.STALE, Phase.FAULT)
 

@@ -11,6 +11,7 @@ from scipy.spatial.transform import Rotation
 
 from robot_dynamics.control.core.controller import CoreController
 from robot_dynamics.control.protocol import Phase
+from robot_dynamics.control.spline import QuinticSpline
 from robot_dynamics.control.stewart import controller as module
 from robot_dynamics.control.stewart.controller import StewartController
 from robot_dynamics.control.stewart.operating_modes import OperatingMode, OperatingModes
@@ -19,6 +20,7 @@ from robot_dynamics.control.stewart.platform_model import BEYOND, loaded
 from robot_dynamics.control.stewart.trajectory import PoseWaypoint
 from robot_dynamics.errors import ParameterError, SingularityError, StateError
 from robot_dynamics.model.chain import RigidBody
+from robot_dynamics.model.lumping import MASSLESS
 from robot_dynamics.stewart import StewartPlatform
 from robot_dynamics.stewart.orientation import quaternion_from_rotation
 
@@ -26,7 +28,8 @@ CALM = {"safe_output": "gravity_fade"}
 ZERO = np.array([0.3, 0.5, 0.2, 0.6, 0.4, 0.7])
 SHIFT, TURN = np.array([0.02, -0.03, 0.04]), np.array([0.03, -0.05, 0.06])
 LOAD = RigidBody(200.0, np.array([0.1, -0.2, 0.3]), np.diag([10.0, 12.0, 9.0]))
-NOTHING = RigidBody(0.0, np.zeros(3), np.zeros((3, 3)))
+PATH = QuinticSpline(np.array([0.0, 1.0]), np.zeros((1, 6, 6)))
+"""A path that rests at the origin of its coordinates."""
 
 
 @pytest.fixture(scope="module")
@@ -193,16 +196,6 @@ def test_a_descent_is_part_of_the_settings(base):
     assert descent is not None
 
 
-def path():
-    """A quintic that rests at home."""
-    from robot_dynamics.control.spline import QuinticSpline
-
-    return QuinticSpline(np.array([0.0, 1.0]), np.zeros((1, 6, 6)))
-
-
-PATH = path()
-
-
 def test_watch_and_brakes_are_part_of_the_settings(base, offers):
     made = placed(base, brake_engage_time=0.3)
     value = made.core_settings().value
@@ -232,7 +225,7 @@ def test_a_payload_is_carried_until_there_is_none(base, offers):
     assert made.model_in_use == (made._compiled, LOAD)
     whole = resting(StewartPlatform(loaded(base.machine, LOAD)), base)
     np.testing.assert_allclose(made._resting_forces(np.zeros(6)), whole, rtol=1e-7)
-    made.change_payload(NOTHING)
+    made.change_payload(MASSLESS)
     assert made.payload is None and offers == [(True, False)] * 2
     made.change_payload(replace(LOAD, mass=0.5))
     assert made.payload.mass == 0.5
@@ -301,7 +294,7 @@ def test_gains_are_checked_with_the_payload(base):
     made = placed(base)
     checks = []
     made._check_gains = lambda parameters, payload: checks.append((parameters, payload))
-    made.check_payload(NOTHING)
+    made.check_payload(MASSLESS)
     made.check_parameters(made.parameters)
     assert checks == []
     made.check_payload(replace(LOAD, mass=0.5))

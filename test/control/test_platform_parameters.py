@@ -2,9 +2,8 @@
 
 import numpy as np
 import pytest
-from motion_base import MOTION_BASE
+from motion_base import MACHINE
 
-from robot_dynamics import stewart
 from robot_dynamics.control.core.library import COMMANDS
 from robot_dynamics.control.stewart.declared import check_park_pose
 from robot_dynamics.control.stewart.parameters import LAWS, PlatformPayloadParameters, StewartParameters
@@ -125,12 +124,11 @@ def test_gains_are_one_for_all_or_one_for_each_direction():
     ],
 )
 def test_a_park_pose_is_within_the_limits_of_the_machine(pose, kept):
-    machine = stewart.load(MOTION_BASE).machine
     if kept:
-        check_park_pose(machine, pose)
+        check_park_pose(MACHINE, pose)
         return
     with pytest.raises(ParameterError) as error:
-        check_park_pose(machine, pose)
+        check_park_pose(MACHINE, pose)
     assert str(error.value).startswith("park_pose is out of reach: leg_")
     assert str(error.value).endswith(
         "; it is x, y, z in m in the base frame, where home is (0.000, 0.000, 1.159), and roll, pitch, yaw"

@@ -8,7 +8,8 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from motion_base import motion_base
+from motion_base import HOME, MACHINE, motion_base
+from platform_legs import legs_of_machine, replace_legs
 from scipy.spatial.transform import Rotation
 
 from robot_dynamics.control.retiming.retime import INTERVALS
@@ -23,21 +24,14 @@ from robot_dynamics.stewart.motion_table import MotionTable
 from robot_dynamics.stewart.orientation import angular_motion
 
 BASE = motion_base()
-HOME = BASE.machine.home_position
 K = np.arange(6)
 WRENCH = np.array([300.0, -200.0, 500.0, 40.0, -50.0, 60.0])
 
 
-def rubbing():
-    """The motion base with friction of its own for each leg."""
-    legs = tuple(
-        replace(leg, friction=JointFriction(0.02, 100.0 + 10.0 * k, 0.01, 20.0 + 3.0 * k))
-        for k, leg in enumerate(BASE.machine.legs)
-    )
-    return replace(BASE.machine, legs=legs)
-
-
-RUBBING = rubbing()
+RUBBING = replace_legs(
+    MACHINE, friction=[JointFriction(0.02, 100.0 + 10.0 * k, 0.01, 20.0 + 3.0 * k) for k in range(6)]
+)
+"""The motion base with friction of its own for each leg."""
 
 
 @pytest.fixture(scope="module")
@@ -56,8 +50,7 @@ def motions(count=5):
 def lengths(place):
     """(N, 6) lengths of the legs at places (N, 6)."""
     turns = Rotation.from_euler("xyz", place[:, 3:]).as_matrix()
-    ends = place[:, None, :3] + np.einsum("nij,kj->nki", turns, RUBBING.platform_points)
-    return np.linalg.norm(ends - RUBBING.base_points, axis=2)
+    return np.array([legs_of_machine(RUBBING, *pose)[0] for pose in zip(place[:, :3], turns, strict=True)])
 
 
 def test_coordinates_are_the_pose_and_the_lengths_of_the_legs(model):
@@ -87,9 +80,7 @@ def test_forces_are_those_of_the_platform_without_friction(model):
         *(np.hstack([part, np.full((5, 6), 7.0)]) for part in (place, rate, second))
     )
     np.testing.assert_array_equal(found[:, :6], np.zeros((5, 6)))
-    smooth = replace(
-        RUBBING, legs=tuple(replace(leg, friction=JointFriction(0.0, 0.0, 0.0)) for leg in RUBBING.legs)
-    )
+    smooth = replace_legs(RUBBING, friction=[JointFriction(0.0, 0.0, 0.0)] * 6)
     turning, bend = angular_motion(place[:, 3:], rate[:, 3:], second[:, 3:])
     exact = StewartPlatform(smooth).inverse_dynamics(
         place[:, :3], Rotation.from_euler("xyz", place[:, 3:]).as_quat(), rate[:, :3], turning, second[:, :3],

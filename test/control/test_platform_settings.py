@@ -5,7 +5,9 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from motion_base import machine
+from crooked_hexapod import crooked_mapping
+from platform_body import spatial_inertia
+from platform_legs import legs_of_machine, replace_leg, replace_legs, with_limits
 from scipy.spatial.transform import Rotation
 
 from robot_dynamics import stewart
@@ -17,6 +19,7 @@ from robot_dynamics.control.stewart.parameters import LAWS, StewartParameters
 from robot_dynamics.control.stewart.platform_model import BEYOND, ReportedPose
 from robot_dynamics.errors import BackendError, ParameterError, StateError
 from robot_dynamics.model.chain import RigidBody
+from robot_dynamics.model.lumping import MASSLESS
 from robot_dynamics.stewart import StewartPlatform
 from robot_dynamics.stewart.machine import JointFriction
 
@@ -24,14 +27,11 @@ HOME_TURN = Rotation.from_rotvec([0.1, -0.15, 0.2])
 ZERO = np.array([0.3, 0.5, 0.2, 0.6, 0.4, 0.7])
 
 
-def crooked():
-    """A hexapod whose legs are all different, and whose home is turned."""
-    draw = np.random.default_rng(2)
-    mapping = machine(1.6, 1.2, [1.2, 2.0], 1.3, 1500.0, 15e3, 1.0, 60.0)
+def all_different():
+    """The crooked hexapod with limits and friction of its own for each leg, and with tilted gravity."""
+    mapping = crooked_mapping()
     mapping["gravity"] = [0.6, -0.8, -9.6]
     for k, leg in enumerate(mapping["legs"]):
-        for point in ("base_point", "platform_point"):
-            leg[point] = (np.array(leg[point]) + draw.uniform(-0.05, 0.05, 3)).tolist()
         leg["limits"] = {
             "length": [1.1 + 0.01 * k, 2.0 + 0.03 * k], "speed": 1.0 + 0.1 * k, "force": 9e3 + 100.0 * k,
             "base_angle": 0.6 + 0.01 * k, "platform_angle": 0.7 + 0.02 * k,
@@ -42,25 +42,13 @@ def crooked():
             "universal": 0.0,
             "spherical": 0.0,
         }
-    mapping["home"] = {"position": [0.05, -0.03, 1.3], "orientation": HOME_TURN.as_quat().tolist()}
     return stewart.load(mapping).machine
 
 
-CROOKED = crooked()
+CROOKED = all_different()
 LENGTH = CROOKED.characteristic_length
 K = np.arange(6)
 LOAD = RigidBody(200.0, np.array([0.1, -0.2, 0.3]), np.array([[10.0, 1, 2], [1, 12, 3], [2, 3, 9]]))
-
-
-def legs_with(made=CROOKED, friction=None, **limits):
-    """The machine with other limits and friction of its legs."""
-    legs = tuple(
-        replace(
-            leg, limits=replace(leg.limits, **limits), friction=leg.friction if friction is None else friction
-        )
-        for leg in made.legs
-    )
-    return replace(made, legs=legs)
 
 
 # Fields of the core
@@ -73,12 +61,7 @@ def test_the_model_has_the_machine_its_limits_and_its_payload():
     )  # fmt: skip
     model = platform_model.platform_model(CROOKED, LOAD, parameters, ZERO)
     strokes = 0.9 + 0.02 * K
-    along = (
-        CROOKED.home_position
-        + np.array([leg.platform_point for leg in CROOKED.legs]) @ HOME_TURN.as_matrix().T
-    )
-    along -= np.array([leg.base_point for leg in CROOKED.legs])
-    along /= np.linalg.norm(along, axis=1)[:, None]
+    along = legs_of_machine(CROOKED, CROOKED.home_position, HOME_TURN.as_matrix())[1][:, :3]
     quaternion = HOME_TURN.as_quat()
     expected = {
         "home": [0.05, -0.03, 1.3, *(quaternion * np.sign(quaternion[3]))],
@@ -113,7 +96,7 @@ def test_the_model_has_the_machine_its_limits_and_its_payload():
 
 
 def test_what_is_not_there_is_zero_in_the_model():
-    bare = replace(legs_with(longest=np.inf), gravity=np.zeros(3))
+    bare = replace(with_limits(CROOKED, longest=np.inf), gravity=np.zeros(3))
     model = platform_model.platform_model(bare, None, StewartParameters(ki=50.0), ZERO)
     assert (model.payload_mass, model.stroke) == (0.0, 0.0)
     np.testing.assert_array_equal(list(model.up), np.zeros(3))
@@ -121,7 +104,7 @@ def test_what_is_not_there_is_zero_in_the_model():
     np.testing.assert_array_equal(list(model.disturbance_left), np.zeros(2))
     np.testing.assert_array_equal(list(model.disturbance_gain), np.full(6, 50.0))
     for friction, turns in (((0.1, 0.0, 0.0), 1), ((0.0, 1.0, 0.0), 0), ((0.0, 0.0, 0.1), 1)):
-        made = legs_with(friction=JointFriction(*friction))
+        made = replace_legs(CROOKED, friction=[JointFriction(*friction)] * 6)
         model = platform_model.platform_model(made, None, StewartParameters(), ZERO)
         assert model.turning_friction == turns
 
@@ -201,8 +184,7 @@ def test_bounds_and_stops_are_those_of_the_legs_and_the_parameters():
 
 
 def test_a_body_on_the_platform_is_part_of_it():
-    empty = RigidBody(0.0, np.zeros(3), np.zeros((3, 3)))
-    assert platform_model.loaded(CROOKED, empty) is CROOKED
+    assert platform_model.loaded(CROOKED, MASSLESS) is CROOKED
     found = platform_model.loaded(CROOKED, LOAD).platform
     plate = CROOKED.platform
     assert found.mass == 1700.0
@@ -276,10 +258,7 @@ def test_a_reported_pose_has_its_parts_and_its_condition_number():
     np.testing.assert_array_equal(found.rates, rest[6:12])
     np.testing.assert_array_equal(found.disturbance, rest[12:])
     assert found.condition_bound == 1.5
-    arms = CROOKED.platform_points @ turn.as_matrix().T
-    along = found.position + arms - CROOKED.base_points
-    along /= np.linalg.norm(along, axis=1)[:, None]
-    jacobian = np.hstack([along, np.cross(arms, along)])
+    jacobian = legs_of_machine(CROOKED, values[:3], turn.as_matrix())[1]
     np.testing.assert_allclose(found.jacobian, jacobian, atol=1e-12)
     scaled = jacobian / np.repeat([1.0, LENGTH], 3)
     assert found.condition_number == pytest.approx(np.linalg.cond(scaled), rel=1e-12)
@@ -322,24 +301,20 @@ def test_the_leg_that_a_load_overloads_most_is_named_with_both_forces():
         assert found == (f"{words}: check payload_mass [kg] and payload_center [m]" if words else "")
 
 
-def spatial_inertia(body, turn=HOME_TURN):
+def inertia_at_home(body):
     """(6, 6) of a body about the platform's origin, base frame."""
-    c = turn.as_matrix() @ body.center_of_mass
-    cross = np.array([[0, -c[2], c[1]], [c[2], 0, -c[0]], [-c[1], c[0], 0]])
-    about = turn.as_matrix() @ body.inertia @ turn.as_matrix().T - body.mass * cross @ cross
-    return np.block([[body.mass * np.eye(3), -body.mass * cross], [body.mass * cross, about]])
+    return spatial_inertia(HOME_TURN.as_matrix(), body.mass, body.center_of_mass, body.inertia)
 
 
 def without_legs():
     """The machine whose legs weigh nothing."""
-    nothing = RigidBody(0.0, np.zeros(3), np.zeros((3, 3)))
-    return replace(CROOKED, legs=tuple(replace(leg, lower=nothing, upper=nothing) for leg in CROOKED.legs))
+    return replace_legs(CROOKED, lower=[MASSLESS] * 6, upper=[MASSLESS] * 6)
 
 
 RATIO = float(
     np.linalg.eigvals(
         np.linalg.solve(
-            spatial_inertia(CROOKED.platform), spatial_inertia(CROOKED.platform) + spatial_inertia(LOAD)
+            inertia_at_home(CROOKED.platform), inertia_at_home(CROOKED.platform) + inertia_at_home(LOAD)
         )
     ).real.max()
 )
@@ -375,22 +350,18 @@ def test_another_machine_is_one_of_other_points_or_wider_limits():
     assert declared.other_machine(CROOKED, CROOKED) == ""
     for name in ("base_point", "platform_point"):
         for shift, other in ((0.9e-6, False), (-1.1e-6, True), (1.1e-6, True)):
-            legs = list(CROOKED.legs)
-            moved = getattr(legs[3], name) + np.array([0.0, shift, 0.0])
-            legs[3] = replace(legs[3], **{name: moved})
-            found = declared.other_machine(CROOKED, replace(CROOKED, legs=tuple(legs)))
+            moved = getattr(CROOKED.legs[3], name) + np.array([0.0, shift, 0.0])
+            found = declared.other_machine(CROOKED, replace_leg(CROOKED, 3, **{name: moved}))
             assert found == (f"the {name}s differ" if other else "")
-    legs = [replace(leg, base_point=leg.base_point * [1.0, 1.0, 0.0]) for leg in CROOKED.legs]
-    flat = replace(CROOKED, legs=tuple(legs))
-    legs[2] = replace(legs[2], base_point=legs[2].base_point + np.array([0.0, 0.0, 1e-6]))
-    assert declared.other_machine(flat, replace(flat, legs=tuple(legs))) == ""
+    flat = replace_legs(CROOKED, base_point=CROOKED.base_points * [1.0, 1.0, 0.0])
+    higher = flat.legs[2].base_point + np.array([0.0, 0.0, 1e-6])
+    assert declared.other_machine(flat, replace_leg(flat, 2, base_point=higher)) == ""
     for name, sign in (("shortest", -1.0), ("longest", 1.0), ("speed", 1.0), ("force", 1.0),
                        ("base_angle", 1.0), ("platform_angle", 1.0)):  # fmt: skip
         for more, wider in ((1e-6, True), (-1e-6, False), (0.0, False)):
-            legs = list(CROOKED.legs)
-            value = getattr(legs[4].limits, name) + sign * more
-            legs[4] = replace(legs[4], limits=replace(legs[4].limits, **{name: value}))
-            found = declared.other_machine(CROOKED, replace(CROOKED, legs=tuple(legs)))
+            limits = CROOKED.legs[4].limits
+            limits = replace(limits, **{name: getattr(limits, name) + sign * more})
+            found = declared.other_machine(CROOKED, replace_leg(CROOKED, 4, limits=limits))
             assert found == ("leg_5 has wider limits" if wider else "")
 
 
@@ -412,10 +383,7 @@ def forces(motions):
 
 def thresholds(made, kp, kv, setpoints=False):
     """Thresholds of legs and pose by their definition."""
-    arms = CROOKED.platform_points @ HOME_TURN.as_matrix().T
-    along = CROOKED.home_position + arms - CROOKED.base_points
-    along = along / np.linalg.norm(along, axis=1)[:, None]
-    jacobian = np.hstack([along, np.cross(arms, along)])
+    jacobian = legs_of_machine(CROOKED, CROOKED.home_position, HOME_TURN.as_matrix())[1]
     friction = 30.0 + 5.0 * K
     speed = np.array([leg.limits.speed for leg in made.legs])
     if "friction" in made.guessed:
@@ -444,7 +412,7 @@ def thresholds(made, kp, kv, setpoints=False):
 @pytest.mark.parametrize("scale", [1.0, 30.0])
 @pytest.mark.parametrize("command", ["effort", "position"])
 def test_following_errors_are_derived_from_weight_friction_inertia_and_gains(guessed, speed, scale, command):
-    made = replace(CROOKED if speed is None else legs_with(speed=speed), guessed=guessed)
+    made = replace(CROOKED if speed is None else with_limits(CROOKED, speed=speed), guessed=guessed)
     kp = scale * np.array([400.0, 300.0, 500.0, 200.0, 100.0, 600.0])
     kv = scale * np.array([40.0, 30.0, 50.0, 20.0, 12.0, 60.0])
     parameters = StewartParameters(kp=tuple(kp), kv=tuple(kv), command=command)
@@ -461,11 +429,11 @@ def test_following_errors_are_derived_from_weight_friction_inertia_and_gains(gue
 @pytest.mark.parametrize("command", ["effort", "position"])
 def test_following_errors_of_short_legs_are_shares_of_their_strokes(command):
     """Of strokes of some centimetres, at which the least threshold would be too much."""
-    legs = [
-        replace(leg, limits=replace(leg.limits, shortest=1.5, longest=1.51 + 0.01 * k, speed=1e-3))
+    limits = [
+        replace(leg.limits, shortest=1.5, longest=1.51 + 0.01 * k, speed=1e-3)
         for k, leg in enumerate(CROOKED.legs)
     ]
-    made, parameters = replace(CROOKED, legs=tuple(legs)), StewartParameters(command=command)
+    made, parameters = replace_legs(CROOKED, limits=limits), StewartParameters(command=command)
     kp, kv = parameters.gains()
     expected, pose = thresholds(made, kp, kv, command == "position")
     found = platform_rules(made, forces, parameters)

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from motion_base import MOTION_BASE, motion_base
+from motion_base import HOME, motion_base
 from numpy.polynomial import Polynomial
 from scipy.spatial.transform import Rotation
 from smooth_paths import rest_to_rest
@@ -23,7 +23,6 @@ from robot_dynamics.control.stewart.trajectory import (
 from robot_dynamics.errors import TrajectoryError
 from robot_dynamics.stewart.motion import Motion
 
-HOME = stewart.load(MOTION_BASE).machine.home_position
 LEVEL = [0.0, 0.0, 0.0, 1.0]
 REST = at_rest(HOME, np.eye(3))
 SMOOTH = Polynomial(rest_to_rest(0.0, 1.0))

@@ -7,10 +7,10 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from motion_base import MOTION_BASE
+from motion_base import HOME
+from moving_reference import AXIS
 from scipy.spatial.transform import Rotation
 
-from robot_dynamics import stewart
 from robot_dynamics.control.stewart import as_streamed as module
 from robot_dynamics.control.stewart.as_streamed import StreamedMotion, as_streamed
 from robot_dynamics.control.stewart.parameters import StewartParameters
@@ -19,8 +19,6 @@ from robot_dynamics.control.stewart.reference_governor import GovernedReference
 from robot_dynamics.control.stewart.trajectory import motion_along
 from robot_dynamics.errors import ParameterError, TrajectoryError
 from robot_dynamics.stewart.motion_table import MotionTable
-
-HOME = stewart.load(MOTION_BASE).machine.home_position
 
 
 def table(times, angles, ways=None):
@@ -192,7 +190,6 @@ def test_the_poses_of_a_stream_are_sent_from_a_second_before_the_motion_on(monke
 
 
 BRIEF = RecordedMotion(table([0.0, 0.1], np.zeros((2, 3))))
-AXIS = np.array([2.0, -3.0, 6.0]) / 7.0
 
 
 def test_deviations_are_the_largest_and_the_mean_ones_with_their_times(monkeypatch):

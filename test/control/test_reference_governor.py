@@ -8,11 +8,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from motion_base import HOME, MACHINE
 from moving_reference import (
     AXIS,
     BEND,
-    HOME,
-    MACHINE,
     OTHER,
     PACE,
     PLACE,
@@ -23,6 +22,7 @@ from moving_reference import (
     moved,
     reference,
 )
+from platform_legs import legs_of_machine
 from scipy.spatial.transform import Rotation
 
 from robot_dynamics.control.stewart.envelope import Pace
@@ -77,10 +77,7 @@ def wanted(here, target, hold, pace=PACE):
         fastest = np.sqrt(2.0 * 0.6 * most * np.linalg.norm(way[part]))
         rate[part] *= min(1.0, fastest / max(np.linalg.norm(rate[part]), 1e-300))
     rate = rate + target.twist
-    arms = np.array([here.rotation @ leg.platform_point for leg in MACHINE.legs])
-    legs = here.position + arms - np.array([leg.base_point for leg in MACHINE.legs])
-    along = legs / np.linalg.norm(legs, axis=1)[:, None]
-    rates = np.hstack([along, np.cross(arms, along)]) @ rate
+    rates = legs_of_machine(MACHINE, here.position, here.rotation)[1] @ rate
     rate = rate * min(1.0, 0.95 / max(np.abs(rates / pace.leg_speed).max(), 1e-300))
     asked = target.acceleration + (rate - here.twist) / hold
     for part, most in ((slice(0, 3), pace.acceleration), (slice(3, 6), pace.angular_acceleration)):

@@ -3,13 +3,13 @@
 import re
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 from motion_base import machine
 from patience import PATIENCE
+from platform_legs import with_limits
 from sanitized import output_of
 
 from robot_dynamics import stewart
@@ -145,12 +145,6 @@ def test_a_state_beyond_a_limit_is_reported_once_and_answered_by_settling(
 def condition(legs, machine_):
     scaled = legs.jacobian / np.array([1.0] * 3 + [machine_.characteristic_length] * 3)
     return np.linalg.cond(scaled)
-
-
-def with_limits(machine_, condition_limit=None, **limits):
-    """A machine with other limits; its model stays."""
-    legs = tuple(replace(leg, limits=replace(leg.limits, **limits)) for leg in machine_.legs)
-    return replace(machine_, legs=legs, condition_limit=condition_limit or machine_.condition_limit)
 
 
 def test_forces_of_references_are_the_exact_ones_with_payload_and_wrench(crooked):

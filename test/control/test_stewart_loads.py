@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from closed_loop import PlatformLoop
 from motion_base import desktop, lengths_at, motion_base, platform_mappings
+from platform_legs import with_limits
 from shares import share_of
 from stop_rigs import PlatformRig
 
@@ -333,9 +334,8 @@ def test_another_machine_needs_another_controller(base):
     control = StewartController(base)
     with pytest.raises(ParameterError, match="the base_points differ: configure the controller again"):
         control.change_model(desktop())
-    legs = tuple(replace(leg, limits=replace(leg.limits, speed=2.0)) for leg in base.machine.legs)
     with pytest.raises(ParameterError, match="leg_1 has wider limits"):
-        control.change_model(StewartPlatform(replace(base.machine, legs=legs)))
+        control.change_model(StewartPlatform(with_limits(base.machine, speed=2.0)))
 
 
 def test_a_park_pose_is_checked_like_any_target(base):

@@ -6,6 +6,7 @@ from functools import partial
 import numpy as np
 import pytest
 from motion_base import lengths_at, motion_base
+from platform_legs import with_limits
 
 from robot_dynamics.control.brakes import Brakes, BrakeTiming
 from robot_dynamics.control.core.controller import CoreController
@@ -383,8 +384,7 @@ def test_without_states_it_comes_down_as_the_model_says(base, safe_output, movin
 @pytest.mark.long
 def test_the_way_down_without_states_is_whole_however_slow_the_legs_are(base):
     """And it has no more steps than a quick one: it is planned while the node waits."""
-    legs = [replace(leg, limits=replace(leg.limits, speed=0.02)) for leg in base.machine.legs]
-    slow = StewartPlatform(replace(base.machine, legs=tuple(legs)))
+    slow = StewartPlatform(with_limits(base.machine, speed=0.02))
     control, parameters = StewartController(slow), StewartParameters(blind_speed=0.5)
     way = OperatingModes(slow.machine, control.model_forces, parameters).open_loop_descent()
     times = way.spline.times

@@ -8,10 +8,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from motion_base import MOTION_BASE
+from motion_base import HOME, MACHINE
 from scipy.spatial.transform import Rotation
 
-from robot_dynamics import stewart
 from robot_dynamics.control.smoothing import NEEDED
 from robot_dynamics.control.stewart.parameters import StewartParameters
 from robot_dynamics.control.stewart.stream import PoseSample
@@ -19,8 +18,6 @@ from robot_dynamics.control.stewart.stream_intake import Contradiction, StreamIn
 from robot_dynamics.errors import TrajectoryError
 from robot_dynamics.stewart.kinematics import leg_geometry
 
-MACHINE = stewart.load(MOTION_BASE).machine
-HOME = MACHINE.home_position
 LEVEL = np.eye(3)
 TICK = 1.0 / 64.0
 STEEP = float(np.abs(leg_geometry(MACHINE, HOME, LEVEL).jacobian[:, 2]).min())

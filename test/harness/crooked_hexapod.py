@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 from motion_base import machine
 from moving_reference import PACE
-from platform_legs import legs_of, replace_legs
+from platform_legs import legs_of_machine, replace_legs
 from scipy.spatial.transform import Rotation
 
 from robot_dynamics import stewart
@@ -13,8 +13,8 @@ from robot_dynamics.control.stewart.envelope import ReferenceEnvelope
 from robot_dynamics.stewart.machine import LegLimits
 
 
-def crooked():
-    """A hexapod with every point off, whose home is turned."""
+def crooked_mapping():
+    """File of a hexapod with every point off, whose home is turned."""
     draw = np.random.default_rng(2)
     mapping = machine(1.6, 1.2, [1.2, 2.0], 1.3, 1500.0, 15e3, 1.0, 60.0)
     for leg in mapping["legs"]:
@@ -22,10 +22,10 @@ def crooked():
             leg[point] = (np.array(leg[point]) + draw.uniform(-0.05, 0.05, 3)).tolist()
     mapping["home"]["orientation"] = Rotation.from_rotvec([0.1, -0.15, 0.2]).as_quat().tolist()
     mapping["home"]["position"] = [0.05, -0.03, 1.3]
-    return stewart.load(mapping).machine
+    return mapping
 
 
-CROOKED = crooked()
+CROOKED = stewart.load(crooked_mapping()).machine
 
 
 def limited(condition=1e9, **limits):
@@ -40,7 +40,7 @@ def limited(condition=1e9, **limits):
 
 def legs_at(position, rotation):
     """Lengths (6,), directions (6, 3) and Jacobian (6, 6), by numpy."""
-    lengths, jacobian = legs_of(CROOKED.base_points, CROOKED.platform_points, position, rotation)
+    lengths, jacobian = legs_of_machine(CROOKED, position, rotation)
     return lengths, jacobian[:, :3], jacobian
 
 

@@ -71,6 +71,10 @@ def motion_base():
     return stewart.load(MOTION_BASE)
 
 
+MACHINE = motion_base().machine
+HOME = MACHINE.home_position
+
+
 def desktop():
     """3 kg, radii of 0.12 and 0.08 m, strokes of 60 mm, 60 N."""
     return stewart.load(machine(0.12, 0.08, [0.15, 0.21], 0.163, 3.0, 60.0, 0.2, 0.4))

@@ -1,15 +1,12 @@
 """A reference of a platform that moves and turns about one axis, by integrals and rotations of scipy."""
 
 import numpy as np
-from motion_base import MOTION_BASE
+from motion_base import HOME
 from scipy.spatial.transform import Rotation
 
-from robot_dynamics import stewart
 from robot_dynamics.control.stewart.envelope import Pace
 from robot_dynamics.control.stewart.reference_governor import GovernedReference
 
-MACHINE = stewart.load(MOTION_BASE).machine
-HOME = MACHINE.home_position
 AXIS = np.array([2.0, -3.0, 6.0]) / 7.0
 PLACE = HOME + np.array([0.05, -0.03, 0.08])
 TURN = Rotation.from_rotvec([0.1, -0.2, 0.15])

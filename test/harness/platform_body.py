@@ -22,6 +22,13 @@ def direction(velocity):
     return 0.5 * t * (3.0 - t * t)
 
 
+def spatial_inertia(rotation, mass, center, inertia):
+    """(6, 6) of a body that is turned, about the origin of its frame."""
+    c = skew(rotation @ center)
+    about = rotation @ inertia @ rotation.T - mass * c @ c
+    return np.block([[mass * np.eye(3), -mass * c], [mass * c, about]])
+
+
 class PlatformBody:
     """A rigid body on six legs without mass, with friction, as the model of a core.
 
@@ -109,10 +116,7 @@ class PlatformBody:
         return np.linalg.solve(jacobian.T, load) + rubbed
 
     def inertia_matrix(self, pose, mass):
-        rotation = matrix_of(pose[3:])
-        c = skew(rotation @ self.center)
-        about = rotation @ self.inertia @ rotation.T - mass * c @ c
-        return np.block([[mass * np.eye(3), -mass * c], [mass * c, about]])
+        return spatial_inertia(matrix_of(pose[3:]), mass, self.center, self.inertia)
 
     def put(self, pose, twist=None, **fields):
         """Put the measured state into the core, and other arrays of the platform."""

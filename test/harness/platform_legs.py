@@ -23,6 +23,12 @@ def replace_legs(machine, **fields):
     return replace(machine, legs=tuple(legs))
 
 
+def with_limits(machine, condition_limit=None, **limits):
+    """The machine with other limits of all legs, or of its condition number."""
+    legs = tuple(replace(leg, limits=replace(leg.limits, **limits)) for leg in machine.legs)
+    return replace(machine, legs=legs, condition_limit=condition_limit or machine.condition_limit)
+
+
 def legs_of(base, top, place, rotation):
     """(6) lengths of legs and (6, 6) Jacobian, whose first three columns are the legs' directions."""
     arms = top @ rotation.T
@@ -30,3 +36,8 @@ def legs_of(base, top, place, rotation):
     lengths = np.linalg.norm(legs, axis=1)
     directions = legs / lengths[:, None]
     return lengths, np.hstack([directions, np.cross(arms, directions)])
+
+
+def legs_of_machine(machine, place, rotation):
+    """(6) lengths of a machine's legs and (6, 6) Jacobian."""
+    return legs_of(machine.base_points, machine.platform_points, place, rotation)
