@@ -204,7 +204,9 @@ def test_effort_limits_of_the_parameter_replace_those_of_the_description():
     names, described = ("a", "b", "c"), (5.0, np.inf, 0.0)
     for given, expected in (
         ((), [5.0, np.inf, 0.0]),
+        ((0.0,), [5.0, np.inf, 0.0]),
         ((7.0,), [7.0, 7.0, 7.0]),
+        ((20.0, 7.0, 1.0), [20.0, 7.0, 1.0]),
         ((0.0, 3.0, 0.0), [5.0, 3.0, 0.0]),
         ((1e-3, 0.0, 0.5), [1e-3, np.inf, 0.5]),
     ):

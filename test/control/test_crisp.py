@@ -150,15 +150,10 @@ def test_friction_of_crisp_is_its_ends():
     ("given", "words"),
     [
         ({"task.k_pos_w": 3.0}, "'task.k_pos_w' of CRISP's controller has no meaning here"),
-        ({"filter.dq": 1.0}, "'filter.dq' is 1, the share of the last value"),
-        ({"filter.output_torque": 0.0}, "'filter.output_torque' is 0, the share of the new torque"),
         ({"filter.q": 0.99}, "'filter.q' is 0.99, a time constant of 0.0995 s at 1000 Hz"),
         ({"variable_max_stiffness.cross": 500.0}, "has no meaning here"),
-        ({"variable_stiffness.enabled": True}, "set the live parameter cartesian_stiffness"),
         ({"nullspace.weights.elbow.value": 1.0}, "for none of its joints: joint1"),
         ({"task.k_pos_x": "stiff"}, "'task.k_pos_x' of CRISP is 'stiff'; it must be a finite number"),
-        ({"noise.add_random_noise": True}, "no noise"),
-        ({"use_friction": True, "friction.fp1": [1.0]}, "each needs one per joint"),
     ],
 )
 def test_what_cannot_be_honoured_is_refused_by_name(given, words):

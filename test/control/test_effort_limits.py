@@ -50,21 +50,6 @@ def displaced_by_one(controller):
     return controller.update(1.0, np.ones(1), np.zeros(1)).effort.tolist()
 
 
-@pytest.mark.parametrize(
-    ("max_effort", "in_force"),
-    [
-        ((), [10.0, np.inf, 3.0]),
-        ((5.0,), [5.0, 5.0, 5.0]),
-        ((20.0, 7.0, 1.0), [20.0, 7.0, 1.0]),
-        ((0.0, 7.0, 0.0), [10.0, 7.0, 3.0]),
-        ((0.0,), [10.0, np.inf, 3.0]),
-    ],
-)
-def test_the_parameter_takes_the_place_of_the_description(max_effort, in_force):
-    parameters = EffortLimitParameters(max_effort=max_effort)
-    assert parameters.effort_limits_of(NAMES, DESCRIBED).tolist() == in_force
-
-
 @pytest.mark.parametrize("max_effort", [(1.0, 2.0), (1.0,) * 4])
 def test_a_list_of_another_length_is_refused(max_effort, chain):
     with pytest.raises(ParameterError, match=r"'max_effort' has .* values; give 1, or 3"):
