@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from robot_dynamics import load_urdf
+from robot_dynamics.control.arm.stream import StreamLimits
 from robot_dynamics.control.waypoints import Waypoint
 from robot_dynamics.model.chain import ChainJoint, JointKind, JointLimits, KinematicChain, RigidBody
 
@@ -88,3 +89,9 @@ def with_limits(chain, joint=None, **limits):
 def swing(goal, time=1.0):
     """Joint names and one waypoint, to which the pendulum swings."""
     return ["swing"], [Waypoint(time, [goal])]
+
+
+STREAM_LIMITS = StreamLimits(
+    np.array([-1.0, -0.5]), np.array([2.0, 0.5]), np.array([3.0, 2.0]), np.array([30.0, 20.0])
+)
+"""Limits of a stream of the boom and its hook."""

@@ -32,4 +32,5 @@ def opened(count, joints=1):
 
 def smooth_path(times, positions):
     """Path of least jerk through positions (K, n), from rest to rest."""
+    times, positions = np.asarray(times, dtype=float), np.asarray(positions, dtype=float)
     return minimum_jerk_spline(times, positions, opened(*positions.shape), opened(*positions.shape))

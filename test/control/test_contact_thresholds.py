@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from arms import Pendulum, joints_in_a_row, two_joint_chain
-from closed_loop import READY, description
+from closed_loop import READY, compiled
 
 import robot_dynamics as rd
 from robot_dynamics.control.arm.actuators import ActuatedArm, ActuatorParameters
@@ -148,10 +148,9 @@ def test_a_reaction_needs_external_efforts():
         ContactParameters(on_contact="hold", observer_gain=0.5).fields(two, Pendulum())
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def ur5():
-    chain = rd.load_urdf(description("ur5"))
-    return chain, rd.compile_dynamics(chain, friction=False)
+    return compiled("ur5").chain, compiled("ur5")
 
 
 def test_fields_of_an_observed_model_are_thresholds_and_gains(ur5):

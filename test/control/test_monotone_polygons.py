@@ -187,7 +187,7 @@ def test_paths_use_no_more_than_a_part_of_the_allowance(part):
         inside = places[(grid >= times[k]) & (grid <= times[k + 1])]
         slack = part * max(0.02 * (positions[k + 1] - positions[k]), 1e-3)
         assert inside.min() >= positions[k] - slack and inside.max() <= positions[k + 1] + slack
-    smooth = smooth_path(np.array(times), np.array(positions)[:, None]).at(grid)[0][:, 0]
+    smooth = smooth_path(times, np.array(positions)[:, None]).at(grid)[0][:, 0]
     assert smooth.max() > 3.01 or smooth.min() < -0.01 or not np.allclose(places, smooth)
 
 

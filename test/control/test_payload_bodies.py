@@ -9,7 +9,7 @@ import pytest
 from arms import pendulum_chain, two_joint_chain, with_limits
 from point_masses import point_inertia
 from scipy.spatial.transform import Rotation
-from two_arms import TWO_ARMS
+from two_arms import TIPS, TWO_ARMS
 
 import robot_dynamics as rd
 from robot_dynamics.control.arm.payload import (
@@ -137,7 +137,7 @@ def test_a_centre_beyond_the_length_of_the_arm_is_refused():
 
 @pytest.fixture(scope="module")
 def tree():
-    return rd.load_urdf(TWO_ARMS, tips=("left_hand", "right_hand"))
+    return rd.load_urdf(TWO_ARMS, tips=TIPS)
 
 
 def test_payloads_of_a_tree_are_those_of_its_tips(tree):

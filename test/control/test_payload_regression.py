@@ -7,8 +7,8 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from closed_loop import READY, description
-from two_arms import TWO_ARMS
+from closed_loop import READY, compiled
+from two_arms import TIPS, TWO_ARMS
 
 import robot_dynamics as rd
 from robot_dynamics.control.arm.payload import PayloadParameters
@@ -29,9 +29,8 @@ FLOOR = 1e-3
 CENTER = np.array([0.06, -0.04, 0.09])
 
 
-@lru_cache
 def ur5():
-    return rd.compile_dynamics(rd.load_urdf(description("ur5")), friction=False)
+    return compiled("ur5")
 
 
 def of_body(links, mass, center, motion, inertia=((0.0,) * 3,) * 3, tip=None):
@@ -41,11 +40,11 @@ def of_body(links, mass, center, motion, inertia=((0.0,) * 3,) * 3, tip=None):
     return loaded.inverse_dynamics(*motion) - links.inverse_dynamics(*motion)
 
 
-def of_units(links, motion, tip=None, inertia=False):
+def of_units(links, motion):
     """(N, n, 4) efforts of a unit mass and of unit first moments."""
-    found = [of_body(links, 1.0, (0.0, 0.0, 0.0), motion, tip=tip)]
+    found = [of_body(links, 1.0, (0.0, 0.0, 0.0), motion)]
     for axis in np.eye(3):
-        pair = [of_body(links, 1.0, sign * 0.1 * axis, motion, tip=tip) for sign in (1.0, -1.0)]
+        pair = [of_body(links, 1.0, sign * 0.1 * axis, motion) for sign in (1.0, -1.0)]
         found.append((pair[0] - pair[1]) / 0.2)
     return np.stack(found, axis=2)
 
@@ -81,7 +80,7 @@ class Moved:
         return found
 
     def used(self, parts):
-        """What is seen later than five time constants after the first state."""
+        """Parts of states that are later than five time constants after the first one."""
         return parts[self.times - self.times[0] > 5.0 / GAIN]
 
 
@@ -358,17 +357,17 @@ def test_rests_give_twice_as_many_efforts_as_there_are_unknowns():
 
 @lru_cache
 def tree():
-    chain = rd.load_urdf(TWO_ARMS, tips=("left_hand", "right_hand"))
+    chain = rd.load_urdf(TWO_ARMS, tips=TIPS)
     return rd.compile_dynamics(chain, friction=False)
 
 
-def at_rest_with_two_hands(masses, noise=0.0):
+def at_rest_with_two_hands(masses):
     links = tree()
     n, random = links.chain.dof, np.random.default_rng(7)
     positions = random.uniform(-1.0, 1.0, (12, n))
     came = np.where(random.random((12, n)) < 0.5, -1.0, 1.0)
     still = np.zeros_like(positions)
-    external = 0.2 * came + noise * random.normal(size=came.shape)
+    external = 0.2 * came
     for tip, (mass, center) in masses.items():
         external = external - np.sign(mass) * of_body(
             links, abs(mass), center, (positions, still, still), tip=tip

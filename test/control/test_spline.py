@@ -4,18 +4,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from smooth_paths import smooth_path
 
 from robot_dynamics.control.spline import QuinticSpline, minimum_jerk_spline
 from robot_dynamics.errors import TrajectoryError
 
 OPEN = np.nan
-
-
-def rest_to_rest(times, positions):
-    positions = np.asarray(positions, dtype=float)
-    velocities = np.full(positions.shape, OPEN)
-    velocities[0] = velocities[-1] = 0.0
-    return minimum_jerk_spline(np.asarray(times, dtype=float), positions, velocities, velocities.copy())
 
 
 def squared_jerk(spline: QuinticSpline) -> float:
@@ -33,7 +27,7 @@ def squared_jerk(spline: QuinticSpline) -> float:
 @pytest.mark.parametrize("duration", [0.3, 2.0, 40.0])
 def test_a_single_segment_is_the_classic_quintic(duration):
     start, goal = np.array([0.4, -1.0]), np.array([1.3, 2.0])
-    spline = rest_to_rest([5.0, 5.0 + duration], [start, goal])
+    spline = smooth_path([5.0, 5.0 + duration], [start, goal])
     for s in np.linspace(0.0, 1.0, 11):
         position, velocity, acceleration = spline.sample(5.0 + s * duration)
         np.testing.assert_allclose(position, start + (goal - start) * (10 * s**3 - 15 * s**4 + 6 * s**5))
@@ -48,7 +42,7 @@ def test_a_single_segment_is_the_classic_quintic(duration):
 def test_positions_only_give_continuous_fourth_derivatives(knots, seed):
     random = np.random.default_rng(seed)
     times = np.cumsum(random.uniform(0.05, 2.0, knots))
-    spline = rest_to_rest(times, random.normal(size=(knots, 2)))
+    spline = smooth_path(times, random.normal(size=(knots, 2)))
     h = np.diff(times)
     for order in range(5):
         factor = np.array([np.prod(np.arange(i - order + 1, i + 1)) if i >= order else 0.0 for i in range(6)])
@@ -89,7 +83,7 @@ def test_given_derivatives_are_met():
 
 
 def test_extremes_of_an_overshooting_path():
-    spline = rest_to_rest([0.0, 1.0, 1.2, 2.0], [[0.0], [1.0], [1.0], [0.0]])
+    spline = smooth_path([0.0, 1.0, 1.2, 2.0], [[0.0], [1.0], [1.0], [0.0]])
     grid = np.array([spline.sample(t)[0] for t in np.linspace(0, 2, 4001)])
     rates = np.array([spline.sample(t)[1] for t in np.linspace(0, 2, 4001)])
     lowest, highest, speed = spline.extremes()

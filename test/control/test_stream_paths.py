@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from arms import pendulum_chain, two_joint_chain
+from arms import STREAM_LIMITS, pendulum_chain, two_joint_chain
 
 from robot_dynamics.control.arm.stream import (
     JointFilter,
@@ -18,10 +18,6 @@ from robot_dynamics.control.arm.stream import (
 from robot_dynamics.control.arm.trajectory import Reference
 from robot_dynamics.control.protocol import PlanStart
 from robot_dynamics.errors import TrajectoryError
-
-LIMITS = StreamLimits(
-    np.array([-1.0, -0.5]), np.array([2.0, 0.5]), np.array([3.0, 2.0]), np.array([30.0, 20.0])
-)
 
 
 def approach(p, v, place, rate, bend, room, step, limits):
@@ -125,7 +121,7 @@ POLYNOMIALS = [
 ]
 
 
-def planned(known, horizon, origin, start, now, chain=None, limits=LIMITS):
+def planned(known, horizon, origin, start, now, chain=None, limits=STREAM_LIMITS):
     stream = JointStream(two_joint_chain() if chain is None else chain)
     stream._filter, stream._horizon = known, horizon
     return stream.path(PlanStart(start, now, origin, 0), limits)
@@ -163,7 +159,7 @@ def test_every_piece_of_the_path_approaches_the_motion_of_its_moment(period, hor
                 left = end[j] - p[j]
                 room = abs(left) if left * (place - p[j]) > 0.0 else 0.0
                 kinds |= {("faster", rate == fastest[j]), ("brakes", bend != 0.0), ("near", room > 0.0)}
-            accelerations.append(approach(p[j], v[j], place, rate, bend, room, step, rows(LIMITS, j)))
+            accelerations.append(approach(p[j], v[j], place, rate, bend, room, step, rows(STREAM_LIMITS, j)))
         a = np.array(accelerations)
         for share in (0.25, 0.75):  # within the piece
             q, u, b = spline.sample(float(times[k]) + share * step)
@@ -175,7 +171,9 @@ def test_every_piece_of_the_path_approaches_the_motion_of_its_moment(period, hor
     assert len(kinds) >= 3
     q, u, b = spline.sample(float(times[-1]))
     np.testing.assert_allclose([u, b * 0.0], np.zeros((2, 2)), atol=1e-9)
-    np.testing.assert_allclose(q, p + 0.5 * v * np.ceil(np.abs(v) / (LIMITS.acceleration * 1e-4)) * 1e-4)
+    np.testing.assert_allclose(
+        q, p + 0.5 * v * np.ceil(np.abs(v) / (STREAM_LIMITS.acceleration * 1e-4)) * 1e-4
+    )
     assert min(known.asked) == pytest.approx(6.9503 - lag)
 
 

@@ -2,13 +2,12 @@
 
 import numpy as np
 import pytest
-from arms import pendulum_chain, two_joint_chain
+from arms import STREAM_LIMITS, pendulum_chain, two_joint_chain
 
 from robot_dynamics.control.arm.path_rules import PathRules
 from robot_dynamics.control.arm.stream import (
     PAUSE,
     JointStream,
-    StreamLimits,
     StreamParameters,
 )
 from robot_dynamics.control.arm.trajectory import Reference, Trajectory
@@ -20,9 +19,6 @@ from robot_dynamics.parameters import describe
 
 STEP = 0.03125
 """Time between two targets [s]; a whole power of two, so that sums of it are exact."""
-LIMITS = StreamLimits(
-    np.array([-1.0, -0.5]), np.array([2.0, 0.5]), np.array([3.0, 2.0]), np.array([30.0, 20.0])
-)
 NAMES = ("lift", "turn")
 NAN = float("nan")
 
@@ -48,7 +44,7 @@ class Sent:
 
     def plan(self, given, start=None, names=NAMES, rules=None, horizon=0.25):
         begin = begins(self.now, start=start)
-        return self.stream.plan(names, given, begin, rules or PathRules(), horizon, LIMITS)
+        return self.stream.plan(names, given, begin, rules or PathRules(), horizon, STREAM_LIMITS)
 
     def flow(self, count=7):
         return [self.add() for _ in range(count)]

@@ -20,7 +20,7 @@ from robot_dynamics.control.arm.parameters import ArmParameters
 from robot_dynamics.control.stewart.controller import StewartController
 from robot_dynamics.control.stewart.parameters import StewartParameters
 from robot_dynamics.control.waypoints import Waypoint
-from robot_dynamics.dynamics.compiled import compile_dynamics
+from robot_dynamics.dynamics.compiled import CompiledDynamics, compile_dynamics
 from robot_dynamics.errors import StateError
 from robot_dynamics.resources import resource
 from robot_dynamics.simulation.arm import ArmPlant
@@ -45,6 +45,12 @@ def description(robot: str) -> Path:
         return Path(str(resource("urdf/puma560.urdf")))
     [found] = [f for f in files("example-robot-data") or [] if str(f).endswith(f"robots/{places[robot]}")]
     return Path(str(found.locate()))
+
+
+@lru_cache
+def compiled(robot: str) -> CompiledDynamics:
+    """Dynamics of a robot by its short name, without friction."""
+    return compile_dynamics(rd.load_urdf(description(robot)), friction=False)
 
 
 class Loop:
