@@ -134,10 +134,10 @@ def test_a_clock_that_steps_back_takes_all_beginnings_with_it():
     assert slipping.share(5.03125) == pytest.approx(0.625)
 
 
-def parked_and_moved(way, most=0.01, moves=None):
+def parked_and_moved(way):
     brakes = Brakes(TIMING, parked=True)
-    brakes.watch(19.0, np.array([0.5, -0.5]), most)
-    brakes.watch(20.0, np.array([0.5, -0.5 - way]), most)
+    brakes.watch(19.0, np.array([0.5, -0.5]), 0.01)
+    brakes.watch(20.0, np.array([0.5, -0.5 - way]), 0.01)
     return brakes
 
 

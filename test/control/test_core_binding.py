@@ -329,17 +329,19 @@ def test_a_drive_reference_is_beside_the_last_effort():
 
 def test_models_and_settings_are_counted_and_kept_as_long_as_they_are_used():
     control = held()
-    numbers = lambda: tuple(  # noqa: E731
-        getattr(control._settings[control._number].value, name) for name in ("number", "model", "law")
-    )
-    first = numbers()
-    assert first == (1, 1, 1)
-    control.offer_settings(False, True)
-    assert numbers() == (first[0] + 1, first[1], first[2] + 1)
-    control.offer_settings(True, False)
-    assert numbers() == (first[0] + 2, first[1] + 1, first[2] + 1)
-    control.offer_settings(False, False)
-    assert numbers() == (first[0] + 3, first[1] + 1, first[2] + 1)
+
+    def numbers():
+        value = control._settings[control._number].value
+        return value.number, value.model, value.law
+
+    assert numbers() == (1, 1, 1)
+    for model, law, expected in (
+        (False, True, (2, 1, 2)),
+        (True, False, (3, 2, 2)),
+        (False, False, (4, 2, 2)),
+    ):
+        control.offer_settings(model, law)
+        assert numbers() == expected
     for k in range(3, 14):
         control.offer_settings(k % 2 == 0, False)
         control.update(0.01 * k, np.array([0.3]), np.zeros(1))

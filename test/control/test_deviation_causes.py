@@ -58,18 +58,19 @@ def test_the_limit_that_is_left_farthest_is_named_with_its_leg(beyond):
     found = float(condition_number(JACOBIAN, CROOKED.characteristic_length))
     longest, shortest, turned, tilted = (int(np.argmax(v)) for v in (LENGTHS, -LENGTHS, base, top))
     for limits, words in (
-        ({"longest": LENGTHS.max() / beyond}, f"longest length of {CROOKED.leg_names[longest]}"),
-        ({"shortest": LENGTHS.min() * beyond}, f"shortest length of {CROOKED.leg_names[shortest]}"),
+        (
+            {"longest": LENGTHS.max() / beyond, "shortest": 0.5},
+            f"longest length of {CROOKED.leg_names[longest]}",
+        ),
+        (
+            {"shortest": LENGTHS.min() * beyond, "longest": 5.0},
+            f"shortest length of {CROOKED.leg_names[shortest]}",
+        ),
         ({"base_angle": base.max() / beyond}, f"base_angle of {CROOKED.leg_names[turned]}"),
         ({"platform_angle": top.max() / beyond}, f"platform_angle of {CROOKED.leg_names[tilted]}"),
         ({"condition": found / beyond}, "condition_limit"),
     ):
-        given = {**usual(), **limits}
-        if "longest" in limits:
-            given["shortest"] = 0.5
-        if "shortest" in limits:
-            given["longest"] = 5.0
-        assert cause(envelope(**given)) == words
+        assert cause(envelope(**{**usual(), **limits})) == words
     made = envelope(np.array([1.0, 2.0, 3.0, -5.0 * beyond, 4.0, 1.0]), **usual())
     assert cause(made, share=0.5) == f"force of {CROOKED.leg_names[3]}"
     made = envelope(**usual())
@@ -85,8 +86,8 @@ def test_the_limit_that_is_left_farthest_is_named_with_its_leg(beyond):
 
 
 def test_of_two_limits_the_one_that_is_left_farther_is_named():
+    found = float(condition_number(JACOBIAN, CROOKED.characteristic_length))
     for share, words in ((1.1, "force of leg_2"), (1.3, "condition_limit")):
-        found = float(condition_number(JACOBIAN, CROOKED.characteristic_length))
         made = envelope(np.array([1.0, 12.0, 2.0, 3.0, 4.0, 1.0]), **{**usual(), "condition": found / share})
         assert cause(made) == words
 

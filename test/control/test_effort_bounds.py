@@ -45,10 +45,10 @@ def path(seed=3, knots=4):
     )
 
 
-def search(spline=None, limits=INFINITE, drives=DRIVES, verdict_only=False, links=None):
+def search(spline=None, drives=DRIVES, links=None):
     chain = two_joint_chain()
     model = ActuatedArm(Crane() if links is None else links, chain, drives)
-    return _Search(chain, model, path() if spline is None else spline, np.array(limits), verdict_only)
+    return _Search(chain, model, path() if spline is None else spline, INFINITE, False)
 
 
 def boxes_of(found, piece, begin, width):

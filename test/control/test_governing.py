@@ -321,7 +321,7 @@ def test_late_segments_lengthen_the_lead_up_to_a_bound():
     assert leads == pytest.approx([0.006, 0.012, 0.02, 0.02, 0.02])
 
 
-# What comes before the motion
+# Losses of the motion, and first segments that come too late
 
 
 def test_a_hold_or_a_loss_of_states_loses_the_motion():

@@ -35,11 +35,11 @@ def chain_of(ranges):
     return joints_in_a_row(limits, KINDS, NAMES)
 
 
-def there(begin, end, start=3.0, duration=2.0):
+def there(begin, end):
     """All joints from rest to rest on one quintic."""
     still = np.zeros(len(begin))
     return hermite_spline(
-        np.array([start, start + duration]),
+        np.array([3.0, 5.0]),
         np.array([[begin, still, still]]),
         np.array([[end, still, still]]),
     )
@@ -221,8 +221,8 @@ def test_shares_along_a_path_are_those_of_its_samples():
     np.testing.assert_allclose(place, [[0.0, 0.0, 0.0], [0.0, 0.0, 2.0]])
 
 
-def moves(way, start=3.0, duration=2.0):
-    return there(np.zeros(3), np.array(way), start, duration)
+def moves(way):
+    return there(np.zeros(3), np.array(way))
 
 
 def refused(rules, path):

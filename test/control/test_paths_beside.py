@@ -13,10 +13,10 @@ from robot_dynamics.control.spline import QuinticSpline
 EPS = 1e-7
 
 
-def spline(start, end, seed=0, knots=3, joints=3):
+def spline(start, end, seed=0, knots=3):
     """A smooth path from rest to rest."""
     times = np.linspace(start, end, knots)
-    return smooth_path(times, np.random.default_rng(seed).normal(size=(knots, joints)))
+    return smooth_path(times, np.random.default_rng(seed).normal(size=(knots, 3)))
 
 
 def wild(times, seed=0, joints=2):
@@ -55,9 +55,9 @@ def test_what_is_followed_begins_with_the_newest_and_ends_where_it_began_before(
     assert ahead_of([trajectory(1.0, 2.0), trajectory(0.0, 50.0)], 2.0) is None
 
 
-def moving(joints, until, carried=(), end=None):
+def moving(joints, until, carried=()):
     """A trajectory of some joints that arrive at a time."""
-    return SimpleNamespace(joints=joints, arrival=until, carried=carried, end=end or until)
+    return SimpleNamespace(joints=joints, arrival=until, carried=carried, end=until)
 
 
 def test_trajectories_go_on_whole_where_nothing_replaces_them_and_no_joint_is_shared():

@@ -59,10 +59,10 @@ class Commands(PlatformCommands):
 def made(monkeypatch):
     """Commands in operation."""
     made = Commands()
+    made.answers = {}
     for name in ("hold", "protect", "stop_at_once"):
         monkeypatch.setattr(CoreController, name, lambda self, name=name: self.calls.append(name))
     for name, answer in (("plan_start", "start"), ("accept", ""), ("reset_fault", "")):
-        made.answers = {}
 
         def called(self, *given, name=name, answer=answer):
             self.calls.append((name, *given))

@@ -185,7 +185,6 @@ def test_a_descent_is_planned_where_the_safe_output_needs_it_and_its_parameters_
 def test_a_descent_is_part_of_the_settings(base):
     made = controller(base)
     assert not made.core_settings().value.platform.descent
-    descent = made.modes.kept_descent
     made.modes.kept_descent = lambda *given: SimpleNamespace(spline=PATH)
     made._parameters = replace(made.parameters, safe_output="settle", blind_speed=0.37)
     made._find_descent()
@@ -193,7 +192,6 @@ def test_a_descent_is_part_of_the_settings(base):
     assert (plan.number, plan.epoch, plan.continues) == (1, 0, 0)
     model = made.core_settings().value.platform
     assert model.descent == plan and model.blind_speed == 0.37 and list(model.pace) == [4.0, 4.0 / 1.2]
-    assert descent is not None
 
 
 def test_watch_and_brakes_are_part_of_the_settings(base, offers):

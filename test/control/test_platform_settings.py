@@ -127,7 +127,7 @@ def test_half_of_guessed_friction_counts_in_the_descent_and_none_is_compensated(
         assert leg.friction == JointFriction(0.0, 0.0, 0.0, 0.0)
 
 
-def settings(platform=None, **parameters):
+def settings(**parameters):
     compiled = SimpleNamespace(
         machine=CROOKED, kernel=SimpleNamespace(single_address=platform_model.ffi().cast("rd_kernel", 64))
     )

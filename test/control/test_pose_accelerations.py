@@ -23,7 +23,6 @@ from robot_dynamics.control.stewart.trajectory import (
 from robot_dynamics.errors import TrajectoryError
 from robot_dynamics.stewart.motion import Motion
 
-LEVEL = [0.0, 0.0, 0.0, 1.0]
 REST = at_rest(HOME, np.eye(3))
 SMOOTH = Polynomial(rest_to_rest(0.0, 1.0))
 

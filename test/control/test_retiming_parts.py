@@ -109,7 +109,7 @@ def test_models_that_are_none_are_refused():
 
 
 def called(driven, rows):
-    """What the function of a model gives for states (rows, n) by pointers, and the errors that it met."""
+    """Result of a model's function for states (rows, n) by pointers: code, states, efforts and errors."""
     declared = ffi()
     function, constants, failures = driven.kernel()
     assert constants == ()

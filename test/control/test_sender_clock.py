@@ -19,6 +19,11 @@ def moving(number):
     return number * SPEED + number**2 * BEND
 
 
+def standing(number):
+    """The place of a pose that does not move."""
+    return STILL
+
+
 def run_in(clock, count=20, period=PERIOD, place=moving, begin=0.0):
     """Send ``count`` poses exactly on their ticks; returns the tick of the last."""
     return [clock.tick(begin + k * period, place(k)) for k in range(count)][-1]
@@ -160,7 +165,7 @@ def test_a_sender_that_becomes_slower_has_another_period_after_22_poses(factor, 
 
 def test_a_sender_that_becomes_slower_twice_is_found_twice():
     clock = SenderClock()
-    last = run_in(clock, place=lambda number: STILL)
+    last = run_in(clock, place=standing)
     for period in (2 * PERIOD, 4 * PERIOD):
         for _ in range(22):
             assert clock.period == pytest.approx(period / 2, rel=1e-9)
@@ -169,7 +174,7 @@ def test_a_sender_that_becomes_slower_twice_is_found_twice():
         assert clock.period == pytest.approx(period, rel=1e-9)
     assert clock.tick(last, STILL) > last + 0.1 * PERIOD  # no pose is missing at the new rate
     other = SenderClock()
-    last = run_in(other, place=lambda number: STILL) + 44 * PERIOD
+    last = run_in(other, place=standing) + 44 * PERIOD
     for k in range(21, -1, -1):
         other.tick(last - 2 * k * PERIOD, STILL)
     one_lost = other.tick(last + 4 * PERIOD, STILL)
@@ -180,7 +185,7 @@ def test_a_sender_that_becomes_slower_twice_is_found_twice():
 def test_gaps_that_bursts_make_good_are_no_other_rate():
     """Four of five poses are one after a missing one, and the fifth is one of these."""
     clock = SenderClock()
-    last = run_in(clock, place=lambda number: STILL)
+    last = run_in(clock, place=standing)
     for _ in range(15):
         for _ in range(4):
             last += 2 * PERIOD
@@ -251,7 +256,7 @@ def test_the_rate_before_a_gap_counts_where_the_first_interval_is_near_it(interv
 def test_of_poses_that_do_not_move_a_late_one_has_lost_two_before_it_at_most(apart, steps):
     """A lost pose costs 8, a late one 20: three lost ones cost more."""
     clock = SenderClock()
-    last = run_in(clock, place=lambda number: STILL)
+    last = run_in(clock, place=standing)
     tick = clock.tick(last + apart * PERIOD, STILL)
     late = min(apart - steps, 0.15) * PERIOD
     assert tick == pytest.approx(last + steps * PERIOD + late * 82 / (21 * 22), rel=1e-12)
@@ -298,12 +303,12 @@ def test_a_gap_has_65_ticks_at_most():
 
 def test_poses_that_were_taken_for_lost_come_together_without_new_ticks():
     clock = SenderClock()
-    last = run_in(clock, place=lambda number: STILL)
+    last = run_in(clock, place=standing)
     late = last + 3 * PERIOD
     assert [clock.tick(late, STILL) for _ in range(3)] == pytest.approx([late, late, late], rel=1e-12)
     assert clock.tick(late, STILL) > late + 0.1 * PERIOD  # no more were missing
     other = SenderClock()
-    last = run_in(other, period=0.5, place=lambda number: STILL)
+    last = run_in(other, period=0.5, place=standing)
     other.tick(last + 1.5, STILL)
     assert other.tick(last + 1.75, STILL) > last + 1.75  # half a period later is no burst
 
@@ -323,7 +328,7 @@ def test_a_lost_pose_that_comes_after_the_next_one_has_the_tick_before():
 def test_after_a_pose_that_comes_early_more_of_its_burst_may_come(second, third, moved):
     """Early is more than a fifth of a period before the tick, together is nearer than half a period."""
     clock = SenderClock()
-    last = run_in(clock, place=lambda number: STILL) + 3 * PERIOD
+    last = run_in(clock, place=standing) + 3 * PERIOD
     clock.tick(last, STILL)
     before = clock.tick(last + second * PERIOD, STILL)
     assert 0.9 * PERIOD < before - last < PERIOD
@@ -397,7 +402,7 @@ def test_poses_are_found_to_follow_their_times_by_third_differences(sense):
 
 def test_poses_that_follow_their_times_lose_as_many_as_the_times_say():
     clock = SenderClock()
-    last = run_in(clock, place=lambda number: STILL)
+    last = run_in(clock, place=standing)
     clock.on_ticks = False
     tick = clock.tick(last + 5 * PERIOD, 7.0 * SPEED)
     assert tick == pytest.approx(last + 5 * PERIOD, rel=1e-12)

@@ -49,7 +49,6 @@ def test_the_shortest_stop_ends_after_half_the_square_of_the_velocity_over_the_d
 )
 def test_a_stop_has_two_ramps_and_a_steady_part_between_them(v, a, ramp, deceleration):
     times, states = moving_start._stopping(v, a, ramp, deceleration)
-    steady = (v + 0.5 * ramp * (a - 2.0 * deceleration)) / deceleration
     steady = brentq(
         lambda t: integrated(v, a, [(ramp, -deceleration), (t, -deceleration), (ramp, 0.0)])[-1, 2], 0.0, 9.0
     )
