@@ -197,7 +197,7 @@ class StreamFilter(Generic[S]):
         later = bisect_right(times, at)
         ahead = max(AHEAD * period, REACHED * (times[later] - at) if later < len(times) else 0.0)
         behind = max(behind, REACHED * (at - times[later - 1]))
-        first = max(0, min(bisect_left(times, at - behind), len(times) - DEGREE - 1))
+        first = min(bisect_left(times, at - behind), len(times) - DEGREE - 1)
         end = bisect_right(times, at + ahead)
         samples = self._samples[first:end]
         s = (np.array(times[first:end]) - at) / period
