@@ -6,7 +6,7 @@ import pytest
 from robot_dynamics.control.tridiagonal import product, solve_symmetric
 
 
-@pytest.mark.parametrize("count", [1, 2, 3, 4, 5, 8, 11])
+@pytest.mark.parametrize("count", [1, 2, 3, 4, 5, 8, 11, 20])
 @pytest.mark.parametrize("columns", [1, 3])
 def test_the_solution_fulfils_every_row(count, columns):
     random = np.random.default_rng(count)

@@ -202,7 +202,6 @@ def test_a_hand_is_braked_in_proportion_above_a_quarter_of_the_velocity_limit():
 @pytest.mark.parametrize(
     ("values", "expected"),
     [
-        ({"kp": ()}, "kp"),
         ({"kp": (1.0, -1.0)}, "kp"),
         ({"kv": (np.nan,)}, "kv"),
         ({"mode": "magic"}, "computed_torque"),

@@ -3,66 +3,15 @@
 import numpy as np
 import pytest
 from arms import Pendulum, pendulum_chain
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from robot_dynamics.control.arm.controller import ArmController
 from robot_dynamics.control.arm.parameters import ArmParameters
 from robot_dynamics.control.arm.trajectory import Reference, plan
-from robot_dynamics.control.spline import _JERK, minimum_jerk_spline
-from robot_dynamics.control.tridiagonal import solve_symmetric
+from robot_dynamics.control.spline import minimum_jerk_spline
 from robot_dynamics.control.waypoints import Waypoint, WaypointTable, joint_order
 from robot_dynamics.errors import TrajectoryError
 
 OPEN = np.nan
-
-
-@settings(deadline=None, derandomize=True, max_examples=40)
-@given(st.integers(1, 20), st.integers(0, 10_000))
-def test_block_tridiagonal_systems_are_solved_as_dense_ones(count, seed):
-    random = np.random.default_rng(seed)
-    upper = random.normal(size=(2, 2, count - 1))
-    dense = np.zeros((2 * count, 2 * count))
-    for k in range(count - 1):
-        dense[2 * k : 2 * k + 2, 2 * k + 2 : 2 * k + 4] = upper[:, :, k]
-    dense += dense.T
-    diagonal = np.zeros((2, 2, count))
-    for k in range(count):
-        block = random.normal(size=(2, 2))
-        diagonal[:, :, k] = block @ block.T + 10.0 * np.eye(2)
-        dense[2 * k : 2 * k + 2, 2 * k : 2 * k + 2] = diagonal[:, :, k]
-    right = random.normal(size=(2, 3, count))
-    expected = np.linalg.solve(dense, right.transpose(2, 0, 1).reshape(2 * count, 3))
-    np.testing.assert_allclose(
-        solve_symmetric(diagonal, upper, right), expected.reshape(count, 2, 3).transpose(1, 2, 0), atol=1e-12
-    )
-
-
-def least_jerk(times, positions, velocities, accelerations):
-    """Knot values (K, 3) of one joint from one dense system in all that is open: an independent way."""
-    count = len(times)
-    matrix, values = np.zeros((3 * count, 3 * count)), np.zeros(3 * count)
-    for k, h in enumerate(np.diff(times)):
-        weight = np.tile([1.0, h, h * h], 2)
-        matrix[3 * k : 3 * k + 6, 3 * k : 3 * k + 6] += _JERK * np.outer(weight, weight) / h**5
-    values[0::3], values[1::3], values[2::3] = positions, velocities, accelerations
-    open_ = np.isnan(values)
-    values[open_] = 0.0
-    values[open_] = np.linalg.solve(matrix[np.ix_(open_, open_)], -matrix[open_] @ values)
-    return values.reshape(-1, 3)
-
-
-@settings(deadline=None, derandomize=True, max_examples=40)
-@given(st.integers(2, 12), st.integers(0, 10_000))
-def test_any_mixture_of_given_and_open_derivatives_has_the_least_jerk(count, seed):
-    random = np.random.default_rng(seed)
-    times = np.cumsum(random.uniform(0.1, 1.5, count))
-    rows = random.normal(size=(3, count, 1))
-    rows[1:, 1:-1][random.random((2, count - 2)) < 0.6] = OPEN
-    spline = minimum_jerk_spline(times, *rows)
-    expected = least_jerk(times, *rows[:, :, 0])
-    reached = np.array([np.ravel(spline.sample(t)) for t in times])
-    np.testing.assert_allclose(reached, expected, atol=1e-8)
 
 
 def test_a_hundred_thousand_points_make_the_path_that_they_are_taken_from():
