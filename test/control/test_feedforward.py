@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from arms import WEIGHT, Masses, Pendulum, pendulum_chain, swing, two_joint_chain, with_limits
 from scipy.interpolate import BPoly
+from smooth_paths import rest_to_rest
 
 import robot_dynamics as rd
 from robot_dynamics.control.arm.feedforward import Feedforward
@@ -37,12 +38,8 @@ def settings(**parameters):
 
 def quintic(begin, end, share):
     """Position, velocity and acceleration on the way from rest to rest in one second."""
-    s = share
-    return (
-        begin + (end - begin) * (10 * s**3 - 15 * s**4 + 6 * s**5),
-        (end - begin) * (30 * s**2 - 60 * s**3 + 30 * s**4),
-        (end - begin) * (60 * s - 180 * s**2 + 120 * s**3),
-    )
+    way = np.polynomial.Polynomial(rest_to_rest(begin, end))
+    return way(share), way.deriv()(share), way.deriv(2)(share)
 
 
 def test_before_any_state_there_is_no_plan_and_no_effort():

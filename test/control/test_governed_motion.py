@@ -8,6 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from motion_base import HOME
+from moving_reference import TURN
 from numpy.polynomial import Polynomial
 from scipy.spatial.transform import Rotation
 from smooth_paths import rows_at_ends
@@ -21,7 +22,6 @@ from robot_dynamics.control.stewart.segments import segments_along, segments_wit
 PACE = Pace(2.0, 3.0, np.full(6, 9.0), 1.0)
 MOST = np.array([2.0, 2.0, 2.0, 3.0, 3.0, 3.0])
 JACOBIAN = np.random.default_rng(6).normal(size=(6, 6))
-TURN = Rotation.from_rotvec([0.1, -0.2, 0.15])
 TARGET = PoseTarget(
     HOME + np.array([0.02, -0.01, 0.03]),
     TURN.as_matrix(),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from arms import joints_in_a_row, two_joint_chain
+from smooth_paths import rest_to_rest
 
 from robot_dynamics.control.arm import path_check
 from robot_dynamics.control.arm.path_check import Finding, PathVerdict, check_path, shares_along
@@ -193,9 +194,8 @@ def test_shares_along_a_path_are_those_of_its_samples():
     begin, end = np.array([-0.5, 0.2, -1.0]), np.array([0.1, 0.9, 3.0])
     s = np.array([0.0, 0.2, 0.5, 0.9])
     times = 3.0 + 2.0 * s
-    shape = 10.0 * s**3 - 15.0 * s**4 + 6.0 * s**5
-    rate = (30.0 * s**2 - 60.0 * s**3 + 30.0 * s**4) / 2.0
-    bend = (60.0 * s - 180.0 * s**2 + 120.0 * s**3) / 4.0
+    way = np.polynomial.Polynomial(rest_to_rest(0.0, 1.0))
+    shape, rate, bend = way(s), way.deriv()(s) / 2.0, way.deriv(2)(s) / 4.0
     q, v, a = begin + np.outer(shape, end - begin), np.outer(rate, end - begin), np.outer(bend, end - begin)
     chain = chain_of(((-1.0, 2.0), (-INF, 0.5), (2.0, 2.0)))
     rules = PathRules(velocity={"slide": 1.5, "bend": 8.0}, acceleration={"spin": 2.0, "bend": 0.5})
