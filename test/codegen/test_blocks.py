@@ -4,6 +4,7 @@ from itertools import accumulate, pairwise
 
 import numpy as np
 import pytest
+from interpreter import results_of
 
 from robot_dynamics.codegen.partition import KEPT, brief, partition
 from robot_dynamics.codegen.program import Argument, Instruction, Operation, Program
@@ -11,7 +12,7 @@ from robot_dynamics.codegen.program import Argument, Instruction, Operation, Pro
 CONSTANTS = (0.5, -1.25, 2.0)
 INPUTS = 5
 FIRST = INPUTS + len(CONSTANTS)
-OPERATIONS = {Operation.ADD: np.add, Operation.SUB: np.subtract, Operation.MUL: np.multiply}
+OPERATIONS = (Operation.ADD, Operation.SUB, Operation.MUL)
 
 
 def program(instructions, results, constants=CONSTANTS):
@@ -34,15 +35,8 @@ def random_program(seed, length, results=6):
         if len(unused) > results - 2:
             operands[0] = unused.pop(int(random.integers(0, len(unused))))
         unused = [value for value in unused if value not in operands] + [FIRST + k]
-        instructions.append((list(OPERATIONS)[int(random.integers(0, 3))], *operands))
+        instructions.append((OPERATIONS[int(random.integers(0, 3))], *operands))
     return program(instructions, [*unused, 2, INPUTS])
-
-
-def run(made, inputs):
-    values = [*inputs, *made.constants]
-    for instruction in made.instructions:
-        values.append(OPERATIONS[instruction.operation](*(values[o] for o in instruction.operands)))
-    return [values[result] for result in made.results]
 
 
 def needed_alive(made):
@@ -89,7 +83,7 @@ def test_the_order_that_keeps_fewest_values_alive_is_taken(seed):
     found = brief(whole)
     assert found == min(tried, key=needed_alive)
     inputs = np.random.default_rng(seed).uniform(-1.0, 1.0, INPUTS).tolist()
-    assert run(found, inputs) == run(whole, inputs)
+    assert results_of(found, inputs) == results_of(whole, inputs)
 
 
 def test_each_order_can_be_the_shortest():

@@ -1,16 +1,15 @@
 """Factoring keeps the values and finds the textbook savings."""
 
-import operator
 import random
 from dataclasses import dataclass
 
 import numpy as np
 import pytest
-from interpreter import evaluate
+from interpreter import EXACT, evaluate, results_of
 
 from robot_dynamics.codegen.expression import ExpressionGraph, sin
 from robot_dynamics.codegen.factoring import factored_program
-from robot_dynamics.codegen.program import Argument, Operation, count_operations
+from robot_dynamics.codegen.program import Argument, count_operations
 
 
 def programs(build, size):
@@ -104,31 +103,16 @@ def residue(constant):
     return Residue(numerator * pow(denominator, -1, PRIME) % PRIME)
 
 
-EXACT = {
-    Operation.ADD: operator.add,
-    Operation.SUB: operator.sub,
-    Operation.MUL: operator.mul,
-    Operation.DIV: operator.truediv,
-    Operation.NEG: operator.neg,
-}
-
-
-def exact_values(program, state):
-    """The program in modular arithmetic: no rounding hides or feigns a difference."""
-    values = [*state, *map(residue, program.constants)]
-    for instruction in program.instructions:
-        values.append(EXACT[instruction.operation](*(values[i] for i in instruction.operands)))
-    return [values[i] for i in program.results]
-
-
 @pytest.mark.parametrize("seed", range(80))
 def test_random_polynomials(seed):
     generator = random.Random(seed)
     plain, factored = programs(lambda *inputs: random_polynomials(generator, inputs), 4)
     assert count_operations(factored).total <= count_operations(plain).total
-    # Residues modulo a prime are exact and small; a zero divisor is as unlikely as can be.
+    # Residues modulo a prime are exact, so that no rounding hides or feigns a difference, and small.
+    # A zero divisor is as unlikely as can be.
     state = [Residue(generator.randrange(1, PRIME)) for _ in range(4)]
-    assert exact_values(factored, state) == exact_values(plain, state)
+    found, expected = (results_of(one, state, EXACT, residue) for one in (factored, plain))
+    assert found == expected
 
 
 def test_nothing_to_gain():

@@ -5,31 +5,14 @@ from itertools import product
 
 import numpy as np
 import pytest
-from interpreter import FUNCTIONS
+from interpreter import lane_results, results_of
 
 from robot_dynamics.codegen.expression import ExpressionGraph, cos, sin, sqrt
 from robot_dynamics.codegen.limbs import WORTHWHILE, limbs_program
 from robot_dynamics.codegen.program import Argument, Operation, VectorInput
 
-LANES = FUNCTIONS | {Operation.PICK: lambda vector, lane: vector[int(lane)]}
 SIZE = 3
 """Inputs of a limb."""
-
-
-def run(program, values):
-    values = [*values, *program.constants]
-    for instruction in program.instructions:
-        values.append(LANES[instruction.operation](*(values[operand] for operand in instruction.operands)))
-    return np.array([values[result] for result in program.results])
-
-
-def begun(vector, given):
-    """The lanes of a vector."""
-    if vector.constants:
-        return np.array(vector.constants)
-    return np.array(
-        [-given[k] if s else given[k] for k, s in zip(vector.scalars, vector.negated, strict=True)]
-    )
 
 
 def made_of(build, limbs, paired=1):
@@ -51,8 +34,8 @@ def made_of(build, limbs, paired=1):
         assert all(argument.size == 1 for argument in made.program.inputs[len(whole.inputs) :])
         assert made.program.outputs == whole.outputs and made.program.name == "f"
         given = np.random.default_rng(3).uniform(0.3, 1.4, whole.input_size)
-        expected = run(whole, given)
-        found = run(made.program, [*given, *(begun(vector, given) for vector in made.vectors)])
+        expected = np.array(results_of(whole, given))
+        found = lane_results(made, given)
         assert np.abs(found - expected).max() <= 1e-12 * max(1.0, np.abs(expected).max())
     return whole, made
 

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from interpreter import results_of
 
 from robot_dynamics.codegen.partition import BLOCK_SIZE, KEPT, partition
 from robot_dynamics.codegen.program import Argument, Instruction, Operation, Program
 
-OPERATIONS = {Operation.ADD: np.add, Operation.SUB: np.subtract, Operation.MUL: np.multiply}
 INPUTS, CONSTANTS = 5, (0.5, -1.25, 2.0)
 FIRST = INPUTS + len(CONSTANTS)
 
@@ -38,19 +38,12 @@ def random_program(seed, length, reach=30):
     )
 
 
-def run(program, inputs):
-    values = [*inputs, *program.constants]
-    for instruction in program.instructions:
-        values.append(OPERATIONS[instruction.operation](*(values[o] for o in instruction.operands)))
-    return [values[result] for result in program.results]
-
-
 def run_blocks(parts, inputs, count):
     """The blocks one after the other, with nothing but their slots between them."""
     slots, out = [np.nan] * parts.slots, [np.nan] * count
     for block in parts.blocks:
         assert block.program.inputs[-1] == Argument(KEPT, len(block.loads))
-        results = run(block.program, [*inputs, *(slots[slot] for slot in block.loads)])
+        results = results_of(block.program, [*inputs, *(slots[slot] for slot in block.loads)])
         for slot, value in zip(block.stores, results, strict=False):
             slots[slot] = value
         for place, value in zip(block.outputs, results[len(block.stores) :], strict=True):
@@ -79,7 +72,9 @@ def test_the_blocks_compute_what_the_whole_does(seed, length, size):
     parts = partition(program, size)
     with np.errstate(over="ignore", invalid="ignore"):
         inputs = np.random.default_rng(seed).uniform(-1.0, 1.0, INPUTS).tolist()
-        np.testing.assert_array_equal(run_blocks(parts, inputs, len(program.results)), run(program, inputs))
+        np.testing.assert_array_equal(
+            run_blocks(parts, inputs, len(program.results)), results_of(program, inputs)
+        )
 
 
 @settings(deadline=None, derandomize=True, max_examples=30)
@@ -122,7 +117,7 @@ def test_what_is_kept_is_what_lives_and_slots_are_used_again():
         assert len(block.loads) <= 1 + INPUTS
     assert parts.slots <= 2 + INPUTS
     inputs = [0.5, -0.25, 0.125, 1.0, 0.75]
-    np.testing.assert_array_equal(run_blocks(parts, inputs, 1), run(program, inputs))
+    np.testing.assert_array_equal(run_blocks(parts, inputs, 1), results_of(program, inputs))
 
 
 @pytest.mark.parametrize("length", [1, 2, 181, 182])

@@ -1,20 +1,23 @@
 """Factors taken out, shared pairs: operations that remain are counted by hand, values are exact."""
 
+import operator
 from fractions import Fraction
 from itertools import chain
 
 import pytest
+from interpreter import EXACT, results_of
+from picking import pick
 
-from robot_dynamics.codegen.expression import Expression, ExpressionGraph, cos, sin, sqrt
+from robot_dynamics.codegen.expression import ExpressionGraph, cos, sin, sqrt
 from robot_dynamics.codegen.factoring import factored, factored_program
 from robot_dynamics.codegen.nodes import ADD, CONSTANT, COS, DIV, INPUT, MUL, PICK, SIN, SQRT, SUB
 from robot_dynamics.codegen.program import Argument
 
 SYMBOLS = {
-    ADD: lambda x, y: x + y,
-    SUB: lambda x, y: x - y,
-    MUL: lambda x, y: x * y,
-    DIV: lambda x, y: x / y,
+    ADD: operator.add,
+    SUB: operator.sub,
+    MUL: operator.mul,
+    DIV: operator.truediv,
     # Functions of exact numbers: any that differ for any two arguments will do.
     SIN: lambda x: x * x * x + 7 * x + 3,
     COS: lambda x: x * x * x - 5 * x + 11,
@@ -40,10 +43,6 @@ def exact(expressions):
             value = SYMBOLS[kind](known[a], known[b])
         known.append(value)
     return [-known[x.literal >> 1] if x.literal & 1 else known[x.literal >> 1] for x in expressions]
-
-
-def pick(expression, lane):
-    return Expression(expression.graph, expression.graph.pick(expression.literal, lane))
 
 
 @pytest.mark.parametrize(
@@ -191,22 +190,8 @@ def test_a_program_of_several_outputs_has_them_in_their_order():
     plain = expected.build_program("f", [(Argument("all", 5), by_hand)])
     assert len(program.instructions) == len(plain.instructions) == 6
     values = [Fraction(p) for p in PRIMES[:4]]
-    assert run(program, values) == run(plain, values) == exact(by_hand)
-
-
-def run(program, values):
-    """The results of a program in fractions."""
-    exactly = {
-        "+": SYMBOLS[ADD],
-        "-": SYMBOLS[SUB],
-        "*": SYMBOLS[MUL],
-        "/": SYMBOLS[DIV],
-        "neg": lambda x: -x,
-    }
-    values = [*values, *map(Fraction, program.constants)]
-    for instruction in program.instructions:
-        values.append(exactly[instruction.operation.value](*(values[o] for o in instruction.operands)))
-    return [values[result] for result in program.results]
+    found, expected = (results_of(one, values, EXACT, Fraction) for one in (program, plain))
+    assert found == expected == exact(by_hand)
 
 
 def test_a_program_that_gains_nothing_keeps_its_grouping():

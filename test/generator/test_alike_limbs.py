@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import interpreter
 import numpy as np
 import pinocchio
 import pytest
 import random_robots
+from interpreter import lane_results, results_of
 from tree_oracle import GRAVITY, Oracle, agree, as_placed, real_tree
 
 from robot_dynamics.codegen.program import Operation
@@ -18,30 +18,10 @@ from robot_dynamics.dynamics.programs import make_program
 from robot_dynamics.dynamics.quantities import QUANTITIES
 from robot_dynamics.model.chain import JointKind, KinematicChain, RigidBody, Tip
 
-FUNCTIONS = interpreter.FUNCTIONS | {Operation.PICK: lambda vector, lane: vector[int(lane)]}
 REAL = ("baxter_description/urdf/baxter.urdf", "talos_data/robots/talos_full_v2.urdf")
 AT_ONCE = ("inverse_dynamics", "mass_matrix", "energy")
 MARKED = [name if name in AT_ONCE else pytest.param(name, marks=pytest.mark.long) for name in QUANTITIES]
 MIRROR = np.diag([1.0, -1.0, 1.0])
-
-
-def run(program, values):
-    """The results of a program; a value is a number, or an array of one number per lane."""
-    values = [*values, *program.constants]
-    for instruction in program.instructions:
-        values.append(FUNCTIONS[instruction.operation](*(values[o] for o in instruction.operands)))
-    return np.array([values[result] for result in program.results])
-
-
-def run_lanes(limbs, given):
-    """The results of a program with lanes."""
-    vectors = [
-        np.array(
-            v.constants or [-given[k] if s else given[k] for k, s in zip(v.scalars, v.negated, strict=True)]
-        )
-        for v in limbs.vectors
-    ]
-    return run(limbs.program, [*given, *vectors])
 
 
 def mirrored(joint):
@@ -161,8 +141,8 @@ def test_lanes_give_the_results_of_scalars(alike, quantity):
         if program.limbs is None:
             continue
         given = np.random.default_rng(5).uniform(-1.0, 1.0, program.input_size)
-        expected = run(program, given)
-        found = run_lanes(program.limbs, given)
+        expected = np.array(results_of(program, given))
+        found = lane_results(program.limbs, given)
         assert np.abs(found - expected).max() <= 1e-12 * max(1.0, np.abs(expected).max())
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import operator
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from robot_dynamics.codegen.program import Operation, Program
+from robot_dynamics.codegen.program import Limbs, Operation, Program
 from robot_dynamics.errors import StateError
 
 FUNCTIONS: dict[Operation, Callable[..., Any]] = {
@@ -21,6 +22,34 @@ FUNCTIONS: dict[Operation, Callable[..., Any]] = {
     Operation.COS: np.cos,
     Operation.SQRT: np.sqrt,
 }
+EXACT: dict[Operation, Callable[..., Any]] = {
+    Operation.ADD: operator.add,
+    Operation.SUB: operator.sub,
+    Operation.MUL: operator.mul,
+    Operation.DIV: operator.truediv,
+    Operation.NEG: operator.neg,
+}
+"""Operations on numbers that are never rounded, such as fractions."""
+
+
+def results_of(
+    program: Program,
+    inputs: Sequence[Any],
+    functions: Mapping[Operation, Callable[..., Any]] = FUNCTIONS,
+    number: Callable[[float], Any] = np.float64,
+) -> list[Any]:
+    """The results of ``program`` for the values of its inputs, one after the other.
+
+    Args:
+        program: what to run.
+        inputs: a value for every input scalar.
+        functions: one for every operation.
+        number: makes a value of a constant.
+    """
+    values = [*inputs, *map(number, program.constants)]
+    for instruction in program.instructions:
+        values.append(functions[instruction.operation](*(values[i] for i in instruction.operands)))
+    return [values[i] for i in program.results]
 
 
 def evaluate(program: Program, inputs: Mapping[str, ArrayLike]) -> dict[str, NDArray[np.float64]]:
@@ -48,12 +77,9 @@ def evaluate(program: Program, inputs: Mapping[str, ArrayLike]) -> dict[str, NDA
             )
         values.extend(array[..., i] for i in range(argument.size))
     batch = np.broadcast_shapes(*(np.shape(value) for value in values))
-    values.extend(np.float64(constant) for constant in program.constants)
-    for instruction in program.instructions:
-        values.append(FUNCTIONS[instruction.operation](*(values[i] for i in instruction.operands)))
-    outputs, position = {}, 0
+    whole, outputs, position = results_of(program, values), {}, 0
     for argument in program.outputs:
-        results = [values[i] for i in program.results[position : position + argument.size]]
+        results = whole[position : position + argument.size]
         shape = (*batch, argument.size)
         outputs[argument.name] = (
             np.stack([np.broadcast_to(result, batch) for result in results], axis=-1)
@@ -62,3 +88,15 @@ def evaluate(program: Program, inputs: Mapping[str, ArrayLike]) -> dict[str, NDA
         )
         position += argument.size
     return outputs
+
+
+def lane_results(limbs: Limbs, given: Sequence[float]) -> NDArray[np.float64]:
+    """The results of a program with lanes; a value is a number, or an array of one number per lane."""
+    vectors = [
+        np.array(
+            v.constants or [-given[k] if s else given[k] for k, s in zip(v.scalars, v.negated, strict=True)]
+        )
+        for v in limbs.vectors
+    ]
+    functions = FUNCTIONS | {Operation.PICK: lambda vector, lane: vector[int(lane)]}
+    return np.array(results_of(limbs.program, [*given, *vectors], functions))
