@@ -1,15 +1,12 @@
 """From nodes with signs to instructions: operands absorb signs, by programs written by hand."""
 
 import pytest
+from picking import pick
 
-from robot_dynamics.codegen.expression import Expression, ExpressionGraph, cos, sin, sqrt
+from robot_dynamics.codegen.expression import ExpressionGraph, cos, sin, sqrt
 from robot_dynamics.codegen.lowering import reachable
 from robot_dynamics.codegen.nodes import ADD, CONSTANT, COS, DIV, INPUT, MUL, PICK, SIN, SQRT, SUB
 from robot_dynamics.codegen.program import Argument, Instruction, Operation, Program
-
-
-def pick(expression, lane):
-    return Expression(expression.graph, expression.graph.pick(expression.literal, lane))
 
 
 def lowered(build):
