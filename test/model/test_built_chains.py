@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 import pytest
 from descriptions import LIMIT, joint, link, robot, two_joint_arm
+from made_chains import place
 from scipy.spatial.transform import Rotation
 from two_arms import JOINTS, TWO_ARMS
 
@@ -314,18 +315,6 @@ def test_zero_limits_of_joints_beside_the_chain_are_not_told():
     assert load(text, tip="fore").warnings == ()
 
 
-def rotated(axis, angle):
-    made = np.eye(4)
-    made[:3, :3] = Rotation.from_rotvec(angle * np.array(axis)).as_matrix()
-    return made
-
-
-def shifted(x, y, z):
-    made = np.eye(4)
-    made[:3, 3] = x, y, z
-    return made
-
-
 @quiet
 def test_side_branches_of_all_kinds_are_lumped_where_they_rest():
     """A turned arm with a slider at its limit, whose bodies are added up as point masses would be."""
@@ -337,8 +326,8 @@ def test_side_branches_of_all_kinds_are_lumped_where_they_rest():
     )  # fmt: skip
     chain = load(text, tip="fore")
     places = [np.eye(4)]
-    places.append(shifted(0.1, 0.2, 0.3) @ rotated([1, 0, 0], 0.3) @ rotated([0, 1, 0], 0.4))
-    places.append(places[1] @ shifted(0, 0, 0.2) @ shifted(-0.3, 0, -0.4))
+    places.append(place((0.1, 0.2, 0.3), (0.3, 0, 0)) @ place(rpy=(0, 0.4, 0)))
+    places.append(places[1] @ place((0, 0, 0.2)) @ place((-0.3, 0, -0.4)))
     centers = np.array([(place @ [0.1, 0, 0, 1])[:3] for place in places])
     body = chain.joints[1].body
     assert body.mass == 6.0
@@ -353,10 +342,10 @@ def test_side_branches_of_all_kinds_are_lumped_where_they_rest():
     assert [(f.name, f.link, f.parent) for f in held.frames] == [
         ("swing", "fore", "fore"), ("block", "fore", "swing")
     ]  # fmt: skip
-    swing = shifted(0.1, 0.2, 0.3) @ rotated([1, 0, 0], 0.3) @ rotated([0, 1, 0], 0.7)
+    swing = place((0.1, 0.2, 0.3), (0.3, 0, 0)) @ place(rpy=(0, 0.7, 0))
     np.testing.assert_allclose(held.frames[0].pose, swing, atol=1e-14)
     np.testing.assert_allclose(
-        held.frames[1].pose, swing @ shifted(0, 0, 0.2) @ shifted(-0.6, 0, -0.8), atol=1e-14
+        held.frames[1].pose, swing @ place((0, 0, 0.2)) @ place((-0.6, 0, -0.8)), atol=1e-14
     )
 
 
@@ -370,7 +359,7 @@ def test_a_joint_takes_everything_from_its_description():
     wrist = load(text).joints[2]
     assert (wrist.name, wrist.link, wrist.kind, wrist.coordinate) == ("wrist", "hand", JointKind.PRISMATIC, 2)
     assert (wrist.damping, wrist.friction, wrist.multiplier, wrist.offset) == (0.7, 0.2, 1.0, 0.0)
-    np.testing.assert_allclose(wrist.origin, shifted(1, 2, 3) @ rotated([1, 0, 0], 0.3), atol=1e-15)
+    np.testing.assert_allclose(wrist.origin, place((1, 2, 3), (0.3, 0, 0)), atol=1e-15)
     np.testing.assert_allclose(wrist.axis, [0, 0.6, 0.8], atol=1e-15)
     assert (wrist.limits.lower, wrist.limits.effort) == (-2.0, 10.0)
 

@@ -4,14 +4,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from scipy.spatial.transform import Rotation
+from made_chains import P, R, joint_motion, link_poses, place
 
 from robot_dynamics.errors import ModelError, ParameterError
 from robot_dynamics.model.chain import (
     MOST_SHOWN,
     AttachedFrame,
     ChainJoint,
-    JointKind,
     JointLimits,
     KinematicChain,
     RigidBody,
@@ -19,24 +18,20 @@ from robot_dynamics.model.chain import (
     same_model,
 )
 
-R, P = JointKind.REVOLUTE, JointKind.PRISMATIC
-
-
-def place(x=0.0, y=0.0, z=0.0, rpy=(0.0, 0.0, 0.0)):
-    pose = np.eye(4)
-    pose[:3, :3] = Rotation.from_euler("xyz", rpy).as_matrix()
-    pose[:3, 3] = x, y, z
-    return pose
-
 
 def moving(name, coordinate, kind=R, **more):
-    more = {"origin": place(0.1, 0.2, 0.3, (0.4, 0.5, 0.6)), "axis": np.array([0.6, 0.0, -0.8]), **more}
+    more = {"origin": place((0.1, 0.2, 0.3), (0.4, 0.5, 0.6)), "axis": np.array([0.6, 0.0, -0.8]), **more}
     body = RigidBody(1.23456, np.array([0.1, 0.2, 0.3]), np.diag([0.1, 0.2, 0.3]))
     return ChainJoint(name, f"{name}_link", kind, body=body, coordinate=coordinate, **more)
 
 
 SERIAL = KinematicChain(
-    "arm", "base", "hand", (moving("a", 0), moving("b", 1, P), moving("c", 2)), ("a", "b", "c"), place(0.5)
+    "arm",
+    "base",
+    "hand",
+    (moving("a", 0), moving("b", 1, P), moving("c", 2)),
+    ("a", "b", "c"),
+    place((0.5, 0, 0)),
 )
 TREE = KinematicChain(
     "pair",
@@ -49,32 +44,23 @@ TREE = KinematicChain(
         moving("three", 1, multiplier=-2.0, offset=0.1),
     ),
     ("waist", "one", "two"),
-    place(0.5, rpy=(0, 0.3, 0)),
+    place((0.5, 0, 0), (0, 0.3, 0)),
     warnings=("odd",),
     parents=(-1, 0, 0, 2),
     tip_joint=1,
-    other_tips=(Tip("right", 3, place(0, 0.7)), Tip("middle", 2, place(0, 0, 0.9))),
+    other_tips=(Tip("right", 3, place((0, 0.7, 0))), Tip("middle", 2, place((0, 0, 0.9)))),
     frames=(
-        AttachedFrame("plate", "one_link", "one_link", place(0.1)),
-        AttachedFrame("cover", "three_link", "three_link", place(0.2)),
+        AttachedFrame("plate", "one_link", "one_link", place((0.1, 0, 0))),
+        AttachedFrame("cover", "three_link", "three_link", place((0.2, 0, 0))),
     ),
 )
-
-
-def motion(joint, value):
-    made = np.eye(4)
-    if joint.kind is P:
-        made[:3, 3] = value * joint.axis
-    else:
-        made[:3, :3] = Rotation.from_rotvec(value * joint.axis).as_matrix()
-    return made
 
 
 def test_a_serial_chain_says_what_it_is():
     assert SERIAL.carriers == (-1, 0, 1) and SERIAL.serial and SERIAL.dof == 3
     assert SERIAL.ends == "base -> hand" and SERIAL.joint_names == ("a", "b", "c")
     (tip,) = SERIAL.tips
-    assert (tip.link, tip.joint) == ("hand", 2) and np.array_equal(tip.transform, place(0.5))
+    assert (tip.link, tip.joint) == ("hand", 2) and np.array_equal(tip.transform, place((0.5, 0, 0)))
     assert repr(SERIAL) == "<KinematicChain arm: base -> hand, 3 joints: a, b, c>"
     assert SERIAL.description() == "root base, tip hand, 3 joints: a, b, c"
     assert repr(SERIAL.joints[1]) == "<ChainJoint b: prismatic, moves b_link of 1.235 kg>"
@@ -128,23 +114,23 @@ def test_a_chain_is_serial_if_every_joint_carries_the_next_and_the_last_the_only
 def test_a_joint_moves_its_link_about_or_along_its_axis(kind):
     joint = moving("j", 0, kind)
     for value in (-0.7, 1.9):
-        np.testing.assert_allclose(joint.displacement(value), motion(joint, value), atol=1e-15)
+        np.testing.assert_allclose(joint.displacement(value), joint_motion(joint, value), atol=1e-15)
 
 
 def test_poses_of_links_and_tip():
     q = np.array([0.3, -0.6, 0.9])
     values = [0.3, -0.6, 1.5 * 0.9 + 0.2, -2.0 * -0.6 + 0.1]
     np.testing.assert_allclose(TREE.joint_values(q), values, atol=1e-15)
-    poses = []
-    for joint, value, parent in zip(TREE.joints, values, (-1, 0, 0, 2), strict=True):
-        poses.append((poses[parent] if parent >= 0 else np.eye(4)) @ joint.origin @ motion(joint, value))
+    poses = link_poses(TREE, q)
     for found, expected in zip(TREE.link_poses(q), poses, strict=True):
         np.testing.assert_allclose(found, expected, atol=1e-14)
     np.testing.assert_allclose(TREE.forward_kinematics(q), poses[1] @ TREE.tip_transform, atol=1e-14)
     inner = replace(SERIAL, tip_joint=0)
-    np.testing.assert_allclose(inner.forward_kinematics(q), SERIAL.link_poses(q)[0] @ place(0.5), atol=1e-14)
-    nothing = KinematicChain("r", "base", "end", (), (), place(0.5))
-    assert np.array_equal(nothing.forward_kinematics(np.zeros(0)), place(0.5))
+    np.testing.assert_allclose(
+        inner.forward_kinematics(q), SERIAL.link_poses(q)[0] @ place((0.5, 0, 0)), atol=1e-14
+    )
+    nothing = KinematicChain("r", "base", "end", (), (), place((0.5, 0, 0)))
+    assert np.array_equal(nothing.forward_kinematics(np.zeros(0)), place((0.5, 0, 0)))
 
 
 def test_the_joint_of_a_coordinate_is_the_one_it_is_named_after():
@@ -259,7 +245,7 @@ def test_a_branch_has_the_joints_and_frames_on_its_way():
     assert (middle.joints[1].multiplier, middle.joints[1].offset) == (1.5, 0.2)
     np.testing.assert_allclose(
         middle.forward_kinematics(np.array([0.3, 0.9])),
-        TREE.link_poses(np.array([0.3, 5.0, 0.9]))[2] @ place(0, 0, 0.9),
+        TREE.link_poses(np.array([0.3, 5.0, 0.9]))[2] @ place((0, 0, 0.9)),
         atol=1e-14,
     )
 
@@ -304,14 +290,14 @@ def fixed(name, parent, pose, link="c_link"):
 
 
 def test_frames_behind_the_tip_are_shown_with_their_distances():
-    tip = place(0.5, 0.1, 0.2, (0, 0, 1.0))
+    tip = place((0.5, 0.1, 0.2), (0, 0, 1.0))
     frames = (
         fixed("hand", "c_link", tip),
-        fixed("beside", "c_link", place(9.0)),
+        fixed("beside", "c_link", place((9.0, 0, 0))),
         fixed("flange", "hand", tip),
         fixed("turned", "hand", tip @ place(rpy=(0, 0, 1e-6))),
-        fixed("tool", "flange", tip @ place(0.003, 0.004, 0.0)),
-        fixed("camera", "tool", tip @ place(-0.012, 0.3, 0.4)),
+        fixed("tool", "flange", tip @ place((0.003, 0.004, 0.0))),
+        fixed("camera", "tool", tip @ place((-0.012, 0.3, 0.4))),
     )
     chain = replace(SERIAL, tip_transform=tip, frames=frames)
     behind = chain.frames_behind_tips()
@@ -321,8 +307,8 @@ def test_frames_behind_the_tip_are_shown_with_their_distances():
         "root base, tip hand, 3 joints: a, b, c;"
         " fixed behind the tip, for --tip: turned 0 mm, tool 5 mm, camera 500 mm"
     ).replace("turned 0 mm", f"turned {1e3 * behind['turned']:.3g} mm")
-    close = fixed("close", "hand", tip @ place(0.9e-9))
-    apart = fixed("apart", "hand", tip @ place(1.2e-9))
+    close = fixed("close", "hand", tip @ place((0.9e-9, 0, 0)))
+    apart = fixed("apart", "hand", tip @ place((1.2e-9, 0, 0)))
     assert list(replace(chain, frames=(close, apart)).frames_behind_tips()) == ["apart"]
 
 
@@ -330,7 +316,7 @@ def test_frames_behind_the_tip_are_shown_with_their_distances():
     ("count", "further"), [(MOST_SHOWN, ""), (MOST_SHOWN + 1, " and 1 more"), (9, " and 5 more")]
 )
 def test_at_most_four_frames_behind_the_tip_are_shown(count, further):
-    frames = tuple(fixed(f"f{k}", "hand", place(0.5 + 0.001 * (k + 1))) for k in range(count))
+    frames = tuple(fixed(f"f{k}", "hand", place((0.5 + 0.001 * (k + 1), 0, 0))) for k in range(count))
     line = replace(SERIAL, frames=frames).description()
     assert MOST_SHOWN == 4
     assert line.endswith(f"for --tip: f0 1 mm, f1 2 mm, f2 3 mm, f3 4 mm{further}")
@@ -338,8 +324,8 @@ def test_at_most_four_frames_behind_the_tip_are_shown(count, further):
 
 def test_frames_behind_every_tip_of_a_tree_are_found():
     frames = (
-        AttachedFrame("grip", "three_link", "right", place(0, 0.75)),
-        AttachedFrame("nail", "one_link", "left", TREE.tip_transform @ place(0.3)),
+        AttachedFrame("grip", "three_link", "right", place((0, 0.75, 0))),
+        AttachedFrame("nail", "one_link", "left", TREE.tip_transform @ place((0.3, 0, 0))),
     )
     assert replace(TREE, frames=frames).frames_behind_tips() == pytest.approx({"nail": 0.3, "grip": 0.05})
 

@@ -1,35 +1,14 @@
 """Base and tool of Denavit-Hartenberg tables lie as near to root and tip as the axes allow."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
-from scipy.spatial.transform import Rotation
+from made_chains import P, R, chain_of, link_poses, moving, place
 
 from robot_dynamics.errors import ConversionError, ModelError, ParameterError
 from robot_dynamics.model import dh
-from robot_dynamics.model.chain import ChainJoint, JointKind, KinematicChain, RigidBody, Tip
+from robot_dynamics.model.chain import KinematicChain, Tip
 from robot_dynamics.model.dh import dh_parameters, dh_tables
 from robot_dynamics.model.frames import frame_along
-
-R, P = JointKind.REVOLUTE, JointKind.PRISMATIC
-BODY = RigidBody(1.0, np.zeros(3), np.eye(3))
-
-
-def place(xyz=(0.0, 0.0, 0.0), rpy=(0.0, 0.0, 0.0)):
-    pose = np.eye(4)
-    pose[:3, :3] = Rotation.from_euler("xyz", rpy).as_matrix()
-    pose[:3, 3] = xyz
-    return pose
-
-
-def moving(k, origin, kind=R, axis=(0.0, 0.0, 1.0), **more):
-    return ChainJoint(f"j{k}", f"l{k}", kind, origin, np.array(axis), BODY, coordinate=k, **more)
-
-
-def chain_of(*joints, tip=None):
-    names = tuple(joint.name for joint in joints)
-    return KinematicChain("made", "root", "tip", joints, names, place() if tip is None else tip)
 
 
 def random_chain(seed, count=4):
@@ -38,22 +17,15 @@ def random_chain(seed, count=4):
     joints = [
         moving(
             k,
-            place(draw.uniform(-0.5, 0.5, 3), draw.uniform(-3, 3, 3)),
+            draw.uniform(-0.5, 0.5, 3),
+            draw.uniform(-3, 3, 3),
             P if draw.random() < 0.3 else R,
             axes[k] / np.linalg.norm(axes[k]),
             offset=draw.uniform(-0.5, 0.5),
         )
         for k in range(count)
     ]
-    return chain_of(*joints, tip=place(draw.uniform(-0.5, 0.5, 3), draw.uniform(-3, 3, 3)))
-
-
-def links(chain, q):
-    poses, pose = {}, np.eye(4)
-    for joint, value in zip(chain.joints, chain.joint_values(q), strict=True):
-        pose = pose @ joint.origin @ joint.displacement(value)
-        poses[joint.link] = pose
-    return poses
+    return chain_of(*joints, tips=[place(draw.uniform(-0.5, 0.5, 3), draw.uniform(-3, 3, 3))])
 
 
 def assert_near_root(chain, base):
@@ -73,12 +45,11 @@ def test_base_and_tool_keep_only_what_belongs_to_no_joint(chain, convention):
     assert (table.robot, table.root, table.tip) == ("made", "root", "tip")
     assert (table.convention, table.joint_names) == (convention, chain.joint_names)
     q = np.random.default_rng(5).uniform(-2, 2, chain.dof)
-    poses = links(chain, q)
-    np.testing.assert_allclose(
-        table.forward_kinematics(q), poses[chain.joints[-1].link] @ chain.tip_transform, atol=1e-12
-    )
+    poses = link_poses(chain, q)
+    np.testing.assert_allclose(table.forward_kinematics(q), poses[-1] @ chain.tip_transform, atol=1e-12)
+    links = {joint.link: pose for joint, pose in zip(chain.joints, poses, strict=True)}
     for row, frame in zip(table.rows, table.frames(q)[1:], strict=True):
-        np.testing.assert_allclose(poses[row.link] @ row.link_pose, frame, atol=1e-12)
+        np.testing.assert_allclose(links[row.link] @ row.link_pose, frame, atol=1e-12)
     assert_near_root(chain, table.base)
     tool = table.tool
     assert (tool[1, 0], tool[2, 3]) == pytest.approx((0.0, 0.0), abs=1e-13) and tool[0, 0] > 0.0
@@ -91,7 +62,7 @@ def test_base_and_tool_keep_only_what_belongs_to_no_joint(chain, convention):
 
 @pytest.mark.parametrize("pitch", [np.pi / 2, -np.pi / 2, np.pi / 2 - 0.9e-6, np.pi / 2 - 1.1e-6])
 def test_the_tool_is_turned_by_its_y_axis_where_its_x_axis_lies_on_the_joint_axis(pitch):
-    chain = chain_of(moving(0, place((0.1, 0.2, 0.3))), tip=place((0.4, 0.5, 0.6), (0.7, pitch, 0.2)))
+    chain = chain_of(moving(0, (0.1, 0.2, 0.3)), tips=[place((0.4, 0.5, 0.6), (0.7, pitch, 0.2))])
     table = dh_parameters(chain)
     tool = table.tool
     column = tool[:3, 0] if pitch == np.pi / 2 - 1.1e-6 else tool[:3, 1]
@@ -102,11 +73,11 @@ def test_the_tool_is_turned_by_its_y_axis_where_its_x_axis_lies_on_the_joint_axi
 @pytest.mark.parametrize("convention", ["modified", "standard"])
 def test_auxiliary_rows_are_fixed_in_the_link_before(convention):
     chain = chain_of(
-        moving(0, place((0.1, 0, 0.2), (0.3, 0.1, 0))),
-        moving(1, place((0.3, 0.5, 0.1), (1e-7, 0, 0.4))),
-        moving(2, place((0.2, -0.4, 0.3), (np.pi, 2e-7, 0)), P),
-        moving(3, place((0.1, 0.2, 0.3), (0.4, 0.5, 0.6))),
-        tip=place((0.1, 0.2, 0.3), (0.3, 0.2, 0.1)),
+        moving(0, (0.1, 0, 0.2), (0.3, 0.1, 0)),
+        moving(1, (0.3, 0.5, 0.1), (1e-7, 0, 0.4)),
+        moving(2, (0.2, -0.4, 0.3), (np.pi, 2e-7, 0), P),
+        moving(3, (0.1, 0.2, 0.3), (0.4, 0.5, 0.6)),
+        tips=[place((0.1, 0.2, 0.3), (0.3, 0.2, 0.1))],
     )
     table = dh_parameters(chain, convention)
     auxiliary = [k for k, row in enumerate(table.rows) if row.kind is None]
@@ -114,9 +85,10 @@ def test_auxiliary_rows_are_fixed_in_the_link_before(convention):
     for row in (table.rows[k] for k in auxiliary):
         assert (row.joint, row.coordinate, row.multiplier, row.theta) == (None, None, 0.0, 0.0)
     q = np.array([0.3, -0.7, 0.2, 1.1])
-    poses = links(chain, q)
+    poses = link_poses(chain, q)
+    links = {joint.link: pose for joint, pose in zip(chain.joints, poses, strict=True)}
     for row, frame in zip(table.rows, table.frames(q)[1:], strict=True):
-        np.testing.assert_allclose(poses[row.link] @ row.link_pose, frame, atol=1e-11)
+        np.testing.assert_allclose(links[row.link] @ row.link_pose, frame, atol=1e-11)
     if convention == "modified":
         k = auxiliary[0]
         assert table.rows[k].alpha == pytest.approx(-np.pi / 2, abs=1e-6)
@@ -126,9 +98,9 @@ def test_auxiliary_rows_are_fixed_in_the_link_before(convention):
 
 def tree():
     joints = (
-        moving(0, place((0.1, 0, 0))),
-        moving(1, place((0.2, 0, 0), (1, 0, 0))),
-        replace(moving(2, place((0.3, 0, 0), (0, 1, 0))), coordinate=1, multiplier=2.0),
+        moving(0, (0.1, 0, 0)),
+        moving(1, (0.2, 0, 0), (1, 0, 0)),
+        moving(2, (0.3, 0, 0), (0, 1, 0), coordinate=1, multiplier=2.0),
     )
     return KinematicChain(
         "pair", "root", "a", joints, ("j0", "j1"), place((0, 0.1, 0)), parents=(-1, 0, 0), tip_joint=1,

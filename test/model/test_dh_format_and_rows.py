@@ -7,21 +7,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from scipy.spatial.transform import Rotation
+from made_chains import P, R, place, screw
 
 from robot_dynamics.errors import ModelError, ParameterError, StateError
 from robot_dynamics.model import dh_format
-from robot_dynamics.model.chain import JointKind
 from robot_dynamics.model.dh_table import DHRow, DHTable, check_convention, tables_json, tables_text
-
-R, P = JointKind.REVOLUTE, JointKind.PRISMATIC
-
-
-def place(xyz=(0.0, 0.0, 0.0), rpy=(0.0, 0.0, 0.0)):
-    pose = np.eye(4)
-    pose[:3, :3] = Rotation.from_euler("xyz", rpy).as_matrix()
-    pose[:3, 3] = xyz
-    return pose
 
 
 def row(joint, kind, alpha, a, theta, d, coordinate, multiplier):
@@ -42,7 +32,7 @@ STANDARD = replace(TABLE, convention="standard")
 
 
 def step(alpha, a, theta, d, convention):
-    along_x, along_z = place((a, 0, 0), (alpha, 0, 0)), place((0, 0, d), (0, 0, theta))
+    along_x, along_z = screw(alpha, a, 0), screw(theta, d, 2)
     return along_x @ along_z if convention == "modified" else along_z @ along_x
 
 

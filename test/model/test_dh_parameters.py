@@ -15,27 +15,16 @@ import pytest
 from descriptions import joint, link, robot
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from made_chains import BODY, link_poses, screw
 
 from robot_dynamics.errors import ConversionError, ParameterError, StateError
-from robot_dynamics.model.chain import ChainJoint, JointKind, KinematicChain, RigidBody
+from robot_dynamics.model.chain import ChainJoint, JointKind, KinematicChain
 from robot_dynamics.model.dh import dh_parameters
 from robot_dynamics.model.load import load_urdf
 
 URDF = Path(__file__).parents[2] / "urdf"
 CONVENTIONS = ("modified", "standard")
 RPY = ("roll_rad", "pitch_rad", "yaw_rad")
-BODY = RigidBody(1.0, np.zeros(3), np.eye(3))
-
-
-def screw(angle: float, length: float, axis: int) -> np.ndarray:
-    """Turn about, and slide along, x (0) or z (2)."""
-    first, second = (1, 2) if axis == 0 else (0, 1)
-    matrix = np.eye(4)
-    matrix[first, first] = matrix[second, second] = np.cos(angle)
-    matrix[second, first] = np.sin(angle)
-    matrix[first, second] = -np.sin(angle)
-    matrix[axis, 3] = length
-    return matrix
 
 
 def tip_pose(table, q) -> np.ndarray:
@@ -61,27 +50,14 @@ def rotation(axis, angle) -> np.ndarray:
     )
 
 
-def chain_pose(chain: KinematicChain, q) -> np.ndarray:
-    """The tip's pose straight from the joints."""
-    pose = np.eye(4)
-    for one in chain.joints:
-        value = one.multiplier * q[one.coordinate] + one.offset
-        motion = np.eye(4)
-        if one.kind is JointKind.PRISMATIC:
-            motion[:3, 3] = value * one.axis
-        else:
-            motion[:3, :3] = rotation(one.axis, value)
-        pose = pose @ one.origin @ motion
-    return pose @ chain.tip_transform
-
-
 def assert_same_kinematics(chain: KinematicChain, tolerance: float = 1e-9) -> None:
     generator = np.random.default_rng(7)
     for convention in CONVENTIONS:
         table = dh_parameters(chain, convention)
         for q in generator.uniform(-2.0, 2.0, (5, chain.dof)):
-            assert np.abs(tip_pose(table, q) - chain_pose(chain, q)).max() < tolerance
-            assert np.abs(table.forward_kinematics(q) - chain_pose(chain, q)).max() < tolerance
+            expected = link_poses(chain, q)[-1] @ chain.tip_transform
+            assert np.abs(tip_pose(table, q) - expected).max() < tolerance
+            assert np.abs(table.forward_kinematics(q) - expected).max() < tolerance
 
 
 def parameters(table) -> np.ndarray:

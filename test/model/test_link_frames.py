@@ -5,20 +5,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from scipy.spatial.transform import Rotation
+from made_chains import P, R, place, screw
 
 from robot_dynamics.errors import ModelError
-from robot_dynamics.model.chain import JointKind
 from robot_dynamics.model.link_frame import JointFrame, LinkFrame, exact_cos_sin
-
-R, P = JointKind.REVOLUTE, JointKind.PRISMATIC
-
-
-def screw(axis, angle, xyz):
-    made = np.eye(4)
-    made[:3, :3] = Rotation.from_rotvec(angle * np.eye(3)[axis]).as_matrix()
-    made[:3, 3] = xyz
-    return made
 
 
 def frame(kind=R, **changes):
@@ -46,9 +36,9 @@ def test_a_frame_stands_behind_its_elementary_motions(kind, gamma):
     made, q = frame(kind, gamma=gamma), [9.0, 0.8]
     variable = -1.5 * 0.8 + 0.4
     theta, r = (variable, 0.5) if kind is R else (-1.1, variable)
-    before = screw(2, gamma, (0, 0, 0)) @ screw(0, 0.7, (0.3, 0, 0)) @ screw(2, 0.0, (0, -0.2, 0))
+    before = screw(gamma, 0.0, 2) @ screw(0.7, 0.3, 0) @ place((0.0, -0.2, 0.0))
     np.testing.assert_allclose(made.before_joint(), before, atol=1e-15)
-    expected = before @ screw(2, theta, (0, 0, r))
+    expected = before @ screw(theta, r, 2)
     np.testing.assert_allclose(made.transform(q), expected, atol=1e-15)
     np.testing.assert_allclose(made.pose_at(variable), expected, atol=1e-15)
     assert made.joint_variable(q) == variable and type(made.joint_variable(q)) is float

@@ -4,39 +4,14 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from made_chains import BODY, P, R, chain_of, link_poses, moving, place, point_masses, screw
 from scipy.spatial.transform import Rotation
 
 from robot_dynamics.errors import ModelError, ParameterError, WrongTypeError
-from robot_dynamics.model.chain import ChainJoint, JointKind, JointLimits, KinematicChain, RigidBody, Tip
+from robot_dynamics.model.chain import JointLimits, KinematicChain, RigidBody, Tip
 from robot_dynamics.model.frames import Rounding, frame_along, place_frames, residual
 
-R, P = JointKind.REVOLUTE, JointKind.PRISMATIC
-BODY = RigidBody(1.0, np.zeros(3), np.eye(3))
 QUARTERS = [0.0, np.pi / 2, -np.pi / 2, np.pi]
-
-
-def place(xyz=(0.0, 0.0, 0.0), rpy=(0.0, 0.0, 0.0)):
-    pose = np.eye(4)
-    pose[:3, :3] = Rotation.from_euler("xyz", rpy).as_matrix()
-    pose[:3, 3] = xyz
-    return pose
-
-
-def moving(k, xyz=(0.0, 0.0, 0.0), rpy=(0.0, 0.0, 0.0), kind=R, axis=(0.0, 0.0, 1.0), **more):
-    more = {"body": BODY, "coordinate": k, **more}
-    return ChainJoint(f"j{k}", f"l{k}", kind, place(xyz, rpy), np.array(axis), **more)
-
-
-def chain_of(*joints, parents=(), tips=()):
-    """A chain, or a tree whose tips are on the joints that carry nothing."""
-    names = tuple(joint.name for joint in joints)
-    ends = [i for i in range(len(joints)) if i not in parents] if parents else [len(joints) - 1]
-    poses = [*tips, *[place()] * len(ends)][: len(ends)]
-    first, *others = (Tip(f"tip{i}", i, pose) for i, pose in zip(ends, poses, strict=True))
-    return KinematicChain(
-        "made", "root", first.link, joints, names, first.transform,
-        parents=tuple(parents), tip_joint=first.joint, other_tips=tuple(others),
-    )  # fmt: skip
 
 
 def random_tree(seed, special=False):
@@ -51,47 +26,12 @@ def random_tree(seed, special=False):
         kind = P if draw.random() < 0.3 else R
         joints.append(
             moving(
-                k, xyz, rpy, kind, axis / np.linalg.norm(axis), body=cloud(masses, points),
+                k, xyz, rpy, kind, axis / np.linalg.norm(axis), body=point_masses(masses, points),
                 offset=draw.uniform(-0.4, 0.4), multiplier=draw.choice([1.0, -1.7]),
             )
         )  # fmt: skip
     tips = [place(draw.uniform(-0.3, 0.3, 3), draw.uniform(-3, 3, 3)) for _ in range(8)]
     return chain_of(*joints, parents=(-1, 0, 1, 0, 3, 4, 0, -1), tips=tips)
-
-
-def cloud(masses, points):
-    center = np.average(points, axis=0, weights=masses)
-    inertia = sum(
-        m * ((r - center) @ (r - center) * np.eye(3) - np.outer(r - center, r - center))
-        for m, r in zip(masses, points, strict=True)
-    )
-    return RigidBody(float(masses.sum()), center, inertia)
-
-
-def motion(joint, value):
-    """(4, 4) of a joint."""
-    made = np.eye(4)
-    if joint.kind is P:
-        made[:3, 3] = value * joint.axis
-    else:
-        made[:3, :3] = Rotation.from_rotvec(value * joint.axis).as_matrix()
-    return made
-
-
-def urdf_poses(chain, q):
-    """(4, 4) of every link in the root, from the description alone."""
-    poses = []
-    for joint, parent in zip(chain.joints, chain.carriers, strict=True):
-        value = joint.multiplier * q[joint.coordinate] + joint.offset
-        poses.append((poses[parent] if parent >= 0 else np.eye(4)) @ joint.origin @ motion(joint, value))
-    return poses
-
-
-def screw(angle, xyz, axis):
-    made = np.eye(4)
-    made[:3, :3] = Rotation.from_rotvec(angle * np.eye(3)[axis]).as_matrix()
-    made[:3, 3] = xyz
-    return made
 
 
 def frame_poses(chain, placed, q):
@@ -100,8 +40,8 @@ def frame_poses(chain, placed, q):
     for link in placed.links:
         moved = link.multiplier * q[link.coordinate] + link.offset
         theta, r = (moved, link.r) if link.kind is R else (link.theta, moved)
-        step = screw(link.gamma, (0, 0, 0), 2) @ screw(link.alpha, (link.a, 0, 0), 0)
-        step = step @ screw(theta, (0, link.y_shift, r), 2)
+        step = screw(link.gamma, 0.0, 2) @ screw(link.alpha, link.a, 0)
+        step = step @ place((0.0, link.y_shift, 0.0)) @ screw(theta, r, 2)
         frames.append((frames[link.parent] if link.parent >= 0 else placed.base) @ step)
     return frames
 
@@ -113,7 +53,7 @@ TREES = [random_tree(seed, special=seed % 2 == 1) for seed in range(12)]
 def test_the_frames_move_with_their_links(chain):
     placed = place_frames(chain)
     q = np.random.default_rng(1).uniform(-2, 2, chain.dof)
-    links, frames = urdf_poses(chain, q), frame_poses(chain, placed, q)
+    links, frames = link_poses(chain, q), frame_poses(chain, placed, q)
     for link, own, frame in zip(links, placed.poses, frames, strict=True):
         np.testing.assert_allclose(link @ own, frame, atol=1e-13)
     for tip, onward in zip(chain.tips, placed.tips, strict=True):
@@ -292,7 +232,7 @@ def test_a_common_normal_beyond_four_arm_lengths_is_not_used(far, shifted, sign)
         assert second.y_shift == 0.0
         assert placed.base[2, 3] == pytest.approx(0.5 * sign * far)
     q = np.array([0.4, -0.7])
-    links = urdf_poses(chain, q)
+    links = link_poses(chain, q)
     np.testing.assert_allclose(links[1] @ placed.poses[1], frame_poses(chain, placed, q)[1], atol=1e-13)
 
 
@@ -457,7 +397,7 @@ def test_the_residual_is_the_largest_difference_of_any_tip_over_the_joint_ranges
 
     def exact(q):
         asked.append(q)
-        links = urdf_poses(chain, q)
+        links = link_poses(chain, q)
         return [links[tip.joint] @ tip.transform for tip in chain.tips]
 
     assert residual(chain, exact) < 1e-13

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from made_chains import point_masses
 from transforms3d.axangles import axangle2mat
 from transforms3d.euler import euler2mat, mat2euler
 
@@ -40,16 +41,6 @@ def test_rotation_about_an_axis():
 def test_inverse_pose():
     pose = spatial.pose(spatial.rotation_from_rpy([0.1, 0.2, 0.3]), [1.0, 2.0, 3.0])
     assert np.allclose(spatial.inverse_pose(pose), np.linalg.inv(pose), atol=1e-14)
-
-
-def point_masses(masses, places) -> RigidBody:
-    """The body that point masses make, from the definitions."""
-    center = np.average(places, axis=0, weights=masses)
-    inertia = sum(
-        mass * ((r - center) @ (r - center) * np.eye(3) - np.outer(r - center, r - center))
-        for mass, r in zip(masses, places, strict=True)
-    )
-    return RigidBody(float(np.sum(masses)), center, inertia)
 
 
 def assert_same_body(one: RigidBody, other: RigidBody) -> None:

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from installed_robots import installed_robots
 from interpreter import evaluate
+from made_chains import screw
 from shares import share_of
 from test_real_robots import BROKEN, LEAVES_PER_ROBOT, chains_of
 
@@ -31,16 +32,6 @@ ROBOTS = {
     for name, path in installed_robots().items()
     if not any(str(path).endswith(end) for end in BROKEN)
 } | {name: URDF / f"{name}.urdf" for name in ("puma560", "arm7", "scara")}
-
-
-def screw(turn: float, slide: float, axis: int) -> np.ndarray:
-    """(4, 4) turn about, and slide along, x (0) or z (2)."""
-    pose = np.eye(4)
-    first, second = (1, 2) if axis == 0 else (0, 1)
-    pose[first, first] = pose[second, second] = np.cos(turn)
-    pose[second, first], pose[first, second] = np.sin(turn), -np.sin(turn)
-    pose[axis, 3] = slide
-    return pose
 
 
 def place(line: dict[str, str]) -> np.ndarray:
