@@ -4,7 +4,28 @@ INERTIAL = (
     '<inertial><origin xyz="0.1 0 0" rpy="0 0 0"/><mass value="2"/>'
     '<inertia ixx="0.02" ixy="0" ixz="0" iyy="0.03" iyz="0" izz="0.04"/></inertial>'
 )
-LIMIT = '<limit lower="-2" upper="2" effort="10" velocity="3"/>'
+LABEL = "robot description: "
+"""Beginning of the messages about a description that is no file."""
+
+
+def inertial(mass: str = "1", origin: str = "", **moments: str) -> str:
+    """A body of unit moments about its axes, except for those given."""
+    values = {"ixx": "1", "ixy": "0", "ixz": "0", "iyy": "1", "iyz": "0", "izz": "1", **moments}
+    attributes = " ".join(f'{key}="{value}"' for key, value in values.items())
+    return f'<inertial>{origin}<mass value="{mass}"/><inertia {attributes}/></inertial>'
+
+
+POINT = {"ixx": "0", "iyy": "0", "izz": "0"}
+"""Moments of a point mass."""
+MASSLESS = inertial("0", **POINT)
+
+
+def limited(lower: object, upper: object, effort: object, velocity: object) -> str:
+    """The limits of a joint."""
+    return f'<limit lower="{lower}" upper="{upper}" effort="{effort}" velocity="{velocity}"/>'
+
+
+LIMIT = limited(-2, 2, 10, 3)
 
 
 def link(name: str, inertial: str = INERTIAL) -> str:
@@ -46,3 +67,15 @@ def two_joint_arm(*more: str) -> str:
         joint("elbow", "upper", "fore", axis="0 1 0"),
         *more,
     )
+
+
+def with_wrist(**changes: str | None) -> str:
+    """The arm with a third joint, ``wrist``, to a link ``hand``; changes are those of :func:`joint`."""
+    return two_joint_arm(
+        link("hand"), joint(**{"name": "wrist", "parent": "fore", "child": "hand", **changes})
+    )
+
+
+def with_hand(inertial: str) -> str:
+    """The arm with a third link, ``hand``, of a given body."""
+    return two_joint_arm(link("hand", inertial), joint("wrist", "fore", "hand"))

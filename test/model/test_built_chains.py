@@ -4,7 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
-from descriptions import LIMIT, joint, link, robot, two_joint_arm
+from descriptions import LIMIT, MASSLESS, joint, link, robot, two_joint_arm
 from made_chains import place
 from scipy.spatial.transform import Rotation
 from two_arms import JOINTS, TWO_ARMS
@@ -276,17 +276,14 @@ def test_the_joint_farthest_from_the_one_before_is_told():
     )
 
 
-ZERO = '<inertial><mass value="0"/><inertia ixx="0" ixy="0" ixz="0" iyy="0" iyz="0" izz="0"/></inertial>'
-
-
 def test_links_without_mass_are_told_where_they_could_move():
     text = two_joint_arm(
         link("frame", ""), joint("bolt", "upper", "frame", "fixed"),
-        link("nail", ZERO), joint("pin", "frame", "nail", "fixed"),
+        link("nail", MASSLESS), joint("pin", "frame", "nail", "fixed"),
         link("finger", ""), joint("grip", "frame", "finger"),
-        link("thumb", ZERO), joint("pinch", "frame", "thumb", "prismatic"),
+        link("thumb", MASSLESS), joint("pinch", "frame", "thumb", "prismatic"),
         link("hand", ""), joint("wrist", "fore", "hand"),
-        link("end", ZERO), joint("last", "hand", "end"),
+        link("end", MASSLESS), joint("last", "hand", "end"),
     )  # fmt: skip
     chain = load(text, tip="end")
     assert chain.warnings == (
@@ -298,7 +295,7 @@ def test_links_without_mass_are_told_where_they_could_move():
     # Beside a link with mass, none of it is singular.
     other = load(text, tips=["hand", "fore"])
     assert other.warnings[-1].startswith("link 'hand', the last that moves, has no mass")
-    heavy = load(text.replace(link("end", ZERO), link("end")), tip="end")
+    heavy = load(text.replace(link("end", MASSLESS), link("end")), tip="end")
     assert len(heavy.warnings) == 2
 
 

@@ -40,11 +40,11 @@ def limb(name, parent, count, kind="r"):
     return [f"j_{links[k + 1]} {kind} {links[k]} {links[k + 1]}" for k in range(count)]
 
 
-@pytest.mark.parametrize(("fingers", "tip"), [(1, "a3"), (2, "a3"), (3, "a3")])
-def test_fingers_are_no_limbs_as_long_as_their_joints_are_not_more_than_those_of_the_arm(fingers, tip):
+@pytest.mark.parametrize("fingers", [1, 2, 3])
+def test_fingers_are_no_limbs_as_long_as_their_joints_are_not_more_than_those_of_the_arm(fingers):
     robot = tree(*limb("a", "base", 3), *limb("x", "a3", fingers), *limb("y", "a3", fingers))
-    assert choose_tip(robot, "base") == tip
-    assert limb_ends(robot, "base") == [tip]
+    assert choose_tip(robot, "base") == "a3"
+    assert limb_ends(robot, "base") == ["a3"]
 
 
 def test_limbs_part_before_half_of_the_way_and_those_with_most_joints_come_first():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 
 import pytest
+from descriptions import inertial, limited, link
 from installed_robots import example_robot
 from two_arms import JOINTS, TIPS, TWO_ARMS
 
@@ -13,15 +14,13 @@ from robot_dynamics.model.load import load_urdf
 from robot_dynamics.model.selection import limb_ends, select_chain
 from robot_dynamics.model.urdf import parse_urdf
 
-INERTIAL = '<inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>'
-
 
 def robot(*joints):
     """A robot from (name, type, parent, child, further elements)."""
     links = dict.fromkeys(["base", *(child for _, _, _, child, *_ in joints)])
-    body = "".join(f'<link name="{link}">{INERTIAL}</link>' for link in links)
+    body = "".join(link(name, inertial()) for name in links)
     for name, kind, parent, child, *further in joints:
-        limit = '<limit lower="0.2" upper="1" effort="1" velocity="1"/>' if kind == "revolute" else ""
+        limit = limited(0.2, 1, 1, 1) if kind == "revolute" else ""
         body += (
             f'<joint name="{name}" type="{kind}"><parent link="{parent}"/><child link="{child}"/>'
             f'<axis xyz="0 0 1"/>{limit}{"".join(further)}</joint>'

@@ -75,13 +75,3 @@ def test_faults_are_refused_with_their_key(tmp_path, path, value, reason):
         load_driver(file)
     assert reason in str(caught.value)
     assert "\n" not in str(caught.value)
-
-
-def test_a_missing_key_and_an_unknown_name_are_refused(tmp_path):
-    document = yaml.safe_load(GENERIC)
-    del document["state"]["side"]
-    (tmp_path / "short.yaml").write_text(yaml.safe_dump(document))
-    with pytest.raises(ModelError, match=r"key 'state\.side' is missing"):
-        load_driver(tmp_path / "short.yaml")
-    with pytest.raises(ModelError, match=r"no driver profile 'ura'; choose from .*generic"):
-        load_driver("ura")

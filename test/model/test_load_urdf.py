@@ -4,7 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
-from descriptions import LIMIT, joint, link, robot, two_joint_arm
+from descriptions import LIMIT, MASSLESS, POINT, inertial, joint, limited, link, robot, two_joint_arm
 
 from robot_dynamics.errors import ModelError, ModelWarning, RobotDynamicsError, StateError
 from robot_dynamics.model.chain import JointKind
@@ -275,12 +275,6 @@ def test_missing_inertial_warns_by_name():
         assert load_urdf(frame).warnings == ()
 
 
-def test_joints_hundreds_of_metres_apart_ask_whether_millimetres_were_meant():
-    description = two_joint_arm(link("hand"), joint("wrist", "fore", "hand", xyz="0 0 425"))
-    with pytest.warns(ModelWarning, match="'wrist' is 425 m from the joint before: .* in millimetres"):
-        load_urdf(description)
-
-
 def test_fixed_and_locked_links_are_frames_of_the_chain():
     description = two_joint_arm(
         link("plate"), joint("bolt", "upper", "plate", "fixed", xyz="0 0.1 0"),
@@ -297,12 +291,6 @@ def test_fixed_and_locked_links_are_frames_of_the_chain():
 
 
 @quiet
-def test_massless_last_link_warns_by_name():
-    with pytest.warns(ModelWarning, match="'hand', the last that moves, has no mass"):
-        load_urdf(two_joint_arm(link("hand", ""), joint("wrist", "fore", "hand")))
-
-
-@quiet
 @pytest.mark.parametrize(
     ("mass", "moments", "message"),
     [
@@ -314,19 +302,15 @@ def test_massless_last_link_warns_by_name():
     ids=["triangle inequality", "point mass", "zero mass", "rotor"],
 )
 def test_doubtful_mass_properties_warn_by_name(mass, moments, message):
-    ixx, iyy, izz = moments
-    inertial = (
-        f'<inertial><mass value="{mass}"/>'
-        f'<inertia ixx="{ixx}" ixy="0" ixz="0" iyy="{iyy}" iyz="0" izz="{izz}"/></inertial>'
-    )
-    description = two_joint_arm(link("hand", inertial), joint("mount", "fore", "hand"))
+    body = inertial(mass, **dict(zip(("ixx", "iyy", "izz"), moments, strict=True)))
+    description = two_joint_arm(link("hand", body), joint("mount", "fore", "hand"))
     with pytest.warns(ModelWarning, match=message):
         load_urdf(description, tip="fore")
 
 
 def test_a_point_mass_on_a_fixed_joint_is_no_warning():
     """It is part of the link that carries it, whose centre of mass it moves."""
-    point = '<inertial><mass value="2"/><inertia ixx="0" ixy="0" ixz="0" iyy="0" iyz="0" izz="0"/></inertial>'
+    point = inertial("2", **POINT)
     bolted = joint("bolt", "fore", "sensor", "fixed", xyz="0 0 0.3")
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -355,8 +339,8 @@ def test_doubtful_limits_warn_by_name(limit, message):
 
 @pytest.mark.parametrize("zero", ["0", "0.0", "-0", "0e5"])
 def test_effort_and_velocity_limits_of_zero_are_not_given(zero):
-    nothing = f'<limit lower="-2" upper="2" effort="{zero}" velocity="{zero}"/>'
-    half = f'<limit lower="-2" upper="2" effort="10" velocity="{zero}"/>'
+    nothing = limited(-2, 2, zero, zero)
+    half = limited(-2, 2, 10, zero)
     description = robot(
         *(link(name) for name in ("ground", "upper", "fore", "hand")),
         joint("shoulder", "ground", "upper", limit=nothing),
@@ -376,7 +360,7 @@ def test_effort_and_velocity_limits_of_zero_are_not_given(zero):
 
 
 def test_a_range_from_zero_to_zero_keeps_its_meaning():
-    blocked = '<limit lower="0" upper="0" effort="0" velocity="0"/>'
+    blocked = limited(0, 0, 0, 0)
     description = two_joint_arm().replace(LIMIT, blocked, 1)
     with (
         pytest.warns(ModelWarning, match="joint 'shoulder': lower and upper limit are both 0"),
@@ -387,10 +371,7 @@ def test_a_range_from_zero_to_zero_keeps_its_meaning():
 
 
 def test_warnings_of_other_branches_are_not_repeated():
-    odd = link(
-        "lamp",
-        '<inertial><mass value="0"/><inertia ixx="0" ixy="0" ixz="0" iyy="0" iyz="0" izz="0"/></inertial>',
-    )
+    odd = link("lamp", MASSLESS)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         load_urdf(two_joint_arm(odd, joint("switch", "ground", "lamp", "fixed")), tip="fore")

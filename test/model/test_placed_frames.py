@@ -67,7 +67,7 @@ def next_joint(chain, i):
     """The joint on which the frame of joint i depends: the first of those that carry most."""
 
     def weight(k):
-        return 1 + sum(weight(j) for j in range(len(chain.joints)) if chain.carriers[j] == k)  # fmt: skip
+        return 1 + sum(weight(j) for j in range(len(chain.joints)) if chain.carriers[j] == k)
 
     carried = [k for k in range(len(chain.joints)) if chain.carriers[k] == i]
     return max(carried, key=weight) if carried else None

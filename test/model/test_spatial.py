@@ -38,11 +38,6 @@ def test_rotation_about_an_axis():
         assert np.allclose(spatial.rotation_about(unit, 0.7), axangle2mat(unit, 0.7), atol=1e-14)
 
 
-def test_inverse_pose():
-    pose = spatial.pose(spatial.rotation_from_rpy([0.1, 0.2, 0.3]), [1.0, 2.0, 3.0])
-    assert np.allclose(spatial.inverse_pose(pose), np.linalg.inv(pose), atol=1e-14)
-
-
 def assert_same_body(one: RigidBody, other: RigidBody) -> None:
     assert one.mass == pytest.approx(other.mass)
     assert np.allclose(one.center_of_mass, other.center_of_mass, atol=1e-13)

@@ -4,7 +4,19 @@ import math
 
 import numpy as np
 import pytest
-from descriptions import LIMIT, joint, link, robot, two_joint_arm
+from descriptions import (
+    LABEL,
+    LIMIT,
+    POINT,
+    inertial,
+    joint,
+    limited,
+    link,
+    robot,
+    two_joint_arm,
+    with_hand,
+    with_wrist,
+)
 from scipy.spatial.transform import Rotation
 
 from robot_dynamics.errors import ModelError, WrongTypeError
@@ -13,35 +25,18 @@ from robot_dynamics.model.urdf import DescriptionFinding, Joint, JointType, Mimi
 from robot_dynamics.model.urdf.gate import MAX_BYTES, Source, kinematics_only, read_source
 from robot_dynamics.model.urdf.validation import check_body, check_limits, check_moving_body, without_zeros
 
-HERE = "robot description: "
-
-
-def wrist(**changes):
-    """An arm with a third joint."""
-    return two_joint_arm(
-        link("hand"), joint(**{"name": "wrist", "parent": "fore", "child": "hand", **changes})
-    )
-
-
-def hand(body):
-    return two_joint_arm(link("hand", body), joint("wrist", "fore", "hand"))
-
-
-def inertial(mass="1", origin="", **moments):
-    values = {"ixx": "1", "ixy": "0", "ixz": "0", "iyy": "1", "iyz": "0", "izz": "1", **moments}
-    attributes = " ".join(f'{key}="{value}"' for key, value in values.items())
-    return f'<inertial>{origin}<mass value="{mass}"/><inertia {attributes}/></inertial>'
-
-
-LIMITED = '<limit lower="{}" upper="{}" effort="{}" velocity="{}"/>'
-
 
 def test_names_of_a_thousand_characters_are_legal():
     name = "x" * 1000
-    tree = parse_urdf(wrist(child=name).replace('"hand"', f'"{name}"').replace("sample", name))
+    tree = parse_urdf(with_wrist(child=name).replace('"hand"', f'"{name}"').replace("sample", name))
     assert tree.name == name and name in tree.links
-    for text, what in ((wrist(name=name + "x"), "joint"), (robot(link(name + "x")), "link")):
-        with pytest.raises(ModelError, match=f"the name of the {what} 'xx.* is longer than 1000 characters"):
+    for text, what in (
+        (with_wrist(name=name + "x"), "joint"),
+        (robot(link(name + "x")), "link"),
+        (robot().replace("sample", name + "x"), "robot"),
+    ):
+        said = f"^{LABEL}the name of the {what} 'xxx.* is longer than 1000 characters$"
+        with pytest.raises(ModelError, match=said):
             parse_urdf(text)
 
 
@@ -78,27 +73,22 @@ def test_what_a_description_may_leave_out():
 @pytest.mark.parametrize("xyz", ["1e-9 0 0", "0 0 -2.5", "3 -4 12"])
 def test_axes_are_made_unit_vectors(xyz):
     given = np.array(xyz.split(), dtype=float)
-    axis = parse_urdf(wrist(axis=xyz)).joints["wrist"].axis
+    axis = parse_urdf(with_wrist(axis=xyz)).joints["wrist"].axis
     np.testing.assert_allclose(axis, given / np.linalg.norm(given), atol=1e-15)
 
 
 @pytest.mark.parametrize("kind", ["fixed", "floating"])
 def test_an_axis_of_zero_is_none_where_none_is_needed(kind):
-    assert parse_urdf(wrist(kind=kind, axis="0 0 0")).joints["wrist"].axis.tolist() == [1.0, 0.0, 0.0]
+    assert parse_urdf(with_wrist(kind=kind, axis="0 0 0")).joints["wrist"].axis.tolist() == [1.0, 0.0, 0.0]
 
 
 def test_the_inertia_stands_in_the_axes_of_the_link():
     origin = '<origin xyz="0.1 0.2 0.3" rpy="0.4 -0.5 0.6"/>'
-    body = (
-        parse_urdf(
-            hand(inertial("2", origin, ixx="1.1", ixy="0.1", ixz="0.2", iyy="1.3", iyz="-0.15", izz="1.7"))
-        )
-        .links["hand"]
-        .body
-    )
+    moments = {"ixx": "1.1", "ixy": "0.1", "ixz": "0.2", "iyy": "1.3", "iyz": "-0.15", "izz": "1.7"}
+    body = parse_urdf(with_hand(inertial("2", origin, **moments))).links["hand"].body
     turn = Rotation.from_euler("xyz", (0.4, -0.5, 0.6)).as_matrix()
-    inertia = np.array([[1.1, 0.1, 0.2], [0.1, 1.3, -0.15], [0.2, -0.15, 1.7]])
-    np.testing.assert_allclose(body.inertia, turn @ inertia @ turn.T, atol=1e-14)
+    own = np.array([[1.1, 0.1, 0.2], [0.1, 1.3, -0.15], [0.2, -0.15, 1.7]])
+    np.testing.assert_allclose(body.inertia, turn @ own @ turn.T, atol=1e-14)
     assert body.center_of_mass.tolist() == [0.1, 0.2, 0.3] and body.mass == 2.0
 
 
@@ -111,19 +101,19 @@ def test_the_inertia_stands_in_the_axes_of_the_link():
         ("floating", LIMIT, JointLimits(), (), []),
         ("continuous", LIMIT, JointLimits(velocity=3, effort=10), (), []),
         ("prismatic", LIMIT, JointLimits(-2, 2, 3, 10), (), []),
-        ("revolute", LIMITED.format(-2, 0, 0, 0), JointLimits(-2, 0), ("effort", "velocity"), []),
-        ("revolute", LIMITED.format(-2, 0, 5, 0), JointLimits(-2, 0, effort=5), ("velocity",), []),
+        ("revolute", limited(-2, 0, 0, 0), JointLimits(-2, 0), ("effort", "velocity"), []),
+        ("revolute", limited(-2, 0, 5, 0), JointLimits(-2, 0, effort=5), ("velocity",), []),
         ("revolute", '<limit upper="2" effort="5" velocity="3"/>', JointLimits(0, 2, 3, 5), (), []),
         ("revolute", '<limit lower="-2" effort="5" velocity="3"/>', JointLimits(-2, 0, 3, 5), (), []),
         (
-            "revolute", LIMITED.format(0.5, 0.5, 5, 3), JointLimits(0.5, 0.5, 3, 5), (),
+            "revolute", limited(0.5, 0.5, 5, 3), JointLimits(0.5, 0.5, 3, 5), (),
             ["lower and upper limit are both 0.5, so the joint cannot move"],
         ),
-        ("revolute", LIMITED.format("-inf", "inf", 5, 3), JointLimits(velocity=3, effort=5), (), []),
+        ("revolute", limited("-inf", "inf", 5, 3), JointLimits(velocity=3, effort=5), (), []),
     ],
 )  # fmt: skip
 def test_limits_in_force_and_what_is_odd_about_them(kind, limit, limits, zeros, found):
-    tree = parse_urdf(wrist(kind=kind, limit=limit))
+    tree = parse_urdf(with_wrist(kind=kind, limit=limit))
     assert tree.joints["wrist"].limits == limits
     assert tree.joints["wrist"].zero_limits == zeros
     assert [(f.kind, f.name, f.message) for f in tree.findings] == [("joint", "wrist", m) for m in found]
@@ -223,8 +213,7 @@ def test_a_body_that_moves_must_not_gain_energy(body, legal):
 
 @pytest.mark.parametrize("kind", ["revolute", "continuous", "prismatic", "floating", "planar"])
 def test_point_masses_are_odd_only_where_they_move(kind):
-    point = inertial(ixx="0", iyy="0", izz="0")
-    nail, ball = link("nail", point), link("ball", point)
+    nail, ball = (link(name, inertial(**POINT)) for name in ("nail", "ball"))
     text = two_joint_arm(nail, joint("pin", "fore", "nail", "fixed"), ball, joint("j", "fore", "ball", kind))
     message = "the inertia is not positive definite: its principal moments are 0, 0, 0 kg·m²"
     (found,) = parse_urdf(text).findings
@@ -241,7 +230,7 @@ def test_elements_are_nested_up_to_a_hundred_deep():
     assert parse_urdf(nested(100)).root == "l"
     with pytest.raises(ModelError) as refused:
         parse_urdf(nested(101))
-    assert str(refused.value) == f"{HERE}elements nested more than 100 deep"
+    assert str(refused.value) == f"{LABEL}elements nested more than 100 deep"
 
 
 @pytest.mark.parametrize("tag", ["link", "joint"])
@@ -255,13 +244,13 @@ def test_a_robot_has_up_to_two_thousand_links_and_joints(tag):
     assert str(refused.value) == f"big: more than 2000 elements <{tag}>"
 
 
-def test_a_description_is_as_large_as_it_may_be(tmp_path):
+def test_a_description_is_as_large_as_it_may_be():
     assert MAX_BYTES == 5 * 2**20
     whole = b"<" + b" " * (MAX_BYTES - 1)
     assert read_source(whole) == Source(whole, "robot description")
     with pytest.raises(ModelError) as refused:
         read_source(whole + b" ")
-    assert str(refused.value) == f"{HERE}larger than the 5 MiB that a URDF may have"
+    assert str(refused.value) == f"{LABEL}larger than the 5 MiB that a URDF may have"
 
 
 def test_sources_and_their_labels(tmp_path):
@@ -318,20 +307,15 @@ def test_types_of_joints_that_move_on_an_axis(kind):
 
 
 def test_a_tree_tells_what_carries_what():
-    tree = parse_urdf(
-        two_joint_arm(
-            link("x"),
-            joint("a", "upper", "x"),
-            link("y"),
-            joint("b", "x", "y"),
-            link("z"),
-            joint("c", "upper", "z"),
-        )
-    )
+    text = two_joint_arm(
+        link("x"), joint("a", "upper", "x"),
+        link("y"), joint("b", "x", "y"),
+        link("z"), joint("c", "upper", "z"),
+    )  # fmt: skip
+    tree = parse_urdf(text)
     assert tree.root == "ground" and tree.leaves == ("fore", "y", "z")
-    assert [j.name for j in tree.child_joints["upper"]] == ["elbow", "a", "c"] and tree.child_joints[
-        "y"
-    ] == ()
+    assert [j.name for j in tree.child_joints["upper"]] == ["elbow", "a", "c"]
+    assert tree.child_joints["y"] == ()
     assert {name: j.name for name, j in tree.parent_joint.items()} == {
         "upper": "shoulder", "fore": "elbow", "x": "a", "y": "b", "z": "c"
     }  # fmt: skip

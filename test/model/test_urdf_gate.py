@@ -5,7 +5,17 @@ import random
 
 import numpy as np
 import pytest
-from descriptions import INERTIAL, LIMIT, joint, link, robot, two_joint_arm
+from descriptions import (
+    INERTIAL,
+    LIMIT,
+    inertial,
+    joint,
+    link,
+    robot,
+    two_joint_arm,
+    with_hand,
+    with_wrist,
+)
 
 from robot_dynamics.errors import ModelError, WrongTypeError
 from robot_dynamics.model.load import load_urdf
@@ -21,53 +31,25 @@ BOMB = (
 )
 EXTERNAL = BOMB.split("[")[0] + 'SYSTEM "file:///etc/passwd"><robot name="r"><link name="l"/></robot>'
 
-
-def inertial(mass: str = "1", **moments: str) -> str:
-    values = {"ixx": "1", "ixy": "0", "ixz": "0", "iyy": "1", "iyz": "0", "izz": "1", **moments}
-    attributes = " ".join(f'{key}="{value}"' for key, value in values.items())
-    return f'<inertial><mass value="{mass}"/><inertia {attributes}/></inertial>'
-
-
-def with_joint(**changes: str | None) -> str:
-    """The arm with a third, faulty joint named ``wrist`` to a link named ``hand``."""
-    arguments = {"name": "wrist", "parent": "fore", "child": "hand", **changes}
-    return two_joint_arm(link("hand"), joint(**arguments))
-
-
-def with_link(body: str) -> str:
-    return two_joint_arm(link("hand", body), joint("wrist", "fore", "hand"))
-
-
 MALFORMED = {
     "DTD with entities": (BOMB, "document type"),
     "external DTD": (EXTERNAL, "document type"),
-    "empty text": ("", "empty"),
-    "blank bytes": (b" \n", "empty"),
     "no XML": ("<<<<", "not well-formed"),
     "binary junk": (bytes(range(256)) * 8, "not well-formed"),
     "NUL bytes": (b"\0" * 64, "well-formed"),
     "truncated": (ARM[: len(ARM) // 2], "not well-formed"),
-    "unknown encoding": (b'<?xml version="1.0" encoding="klingon"?><robot name="r"/>', "encoding"),
     "lone surrogate": (ARM.replace("sample", "\ud800"), "not well-formed"),
     "undefined entity": (ARM.replace("sample", "&who;"), "not well-formed"),
     "huge": (b"<robot>" + b" " * MAX_BYTES, "larger than"),
     "deep": ("<robot name='r'>" + "<link>" * 5000, "nested"),
     "endless name": (ARM.replace("fore", "f" * 100_000), "longer than 1000 characters"),
     "other root element": ("<sdf version='1.9'><model name='m'/></sdf>", "<sdf>"),
-    "no links": ('<robot name="r"/>', "no links"),
     "robot without a name": ("<robot><link name='l'/></robot>", "name"),
     "xacro macro": (robot('<xacro:arm prefix="left"/>'), "<xacro:arm>"),
-    "xacro expression": (with_joint(xyz="0 0 ${length}"), "joint 'wrist'.*\\$\\{length\\}"),
-    "xacro substitution": (with_joint(rpy="$(arg roll) 0 0"), "joint 'wrist'.*\\$\\(arg roll\\)"),
+    "xacro expression": (with_wrist(xyz="0 0 ${length}"), "joint 'wrist'.*\\$\\{length\\}"),
+    "xacro substitution": (with_wrist(rpy="$(arg roll) 0 0"), "joint 'wrist'.*\\$\\(arg roll\\)"),
     "link without a name": (robot("<link/>"), "name"),
-    "empty link name": (robot('<link name=" "/>'), "empty name"),
-    "two links of a name": (two_joint_arm(link("fore")), "two links.*'fore'"),
-    "two joints of a name": (
-        two_joint_arm(link("hand"), joint("elbow", "fore", "hand")),
-        "two joints.*'elbow'",
-    ),
     "two roots": (two_joint_arm(link("stray")), "2 root links.*ground, stray"),
-    "two parents": (two_joint_arm(joint("again", "ground", "fore")), "'fore'.*'elbow' and 'again'"),
     "cycle beside the tree": (
         two_joint_arm(link("a"), link("b"), joint("ab", "a", "b"), joint("ba", "b", "a")),
         "cycle: (a -> b -> a|b -> a -> b)",
@@ -77,60 +59,40 @@ MALFORMED = {
         "cycle: (a -> b -> a|b -> a -> b)",
     ),
     "own parent": (two_joint_arm(link("self"), joint("loop", "self", "self")), "cycle: self -> self"),
-    "unknown parent": (with_joint(parent="nowhere"), "'wrist'.*parent link 'nowhere'"),
-    "unknown child": (with_joint(child="nothing"), "'wrist'.*child link 'nothing'"),
     "no child": (robot(link("a"), '<joint name="j" type="fixed"><parent link="a"/></joint>'), "'j'.*child"),
     "no type": (robot(link("a"), '<joint name="j"><parent link="a"/><child link="a"/></joint>'), "'j'.*type"),
-    "unknown type": (with_joint(kind="screw"), "'wrist'.*'?screw"),
-    "zero axis": (with_joint(axis="0 0 0"), "'wrist'.*axis"),
-    "zero axis, prismatic": (with_joint(axis="0 0 0", kind="prismatic"), "'wrist'.*axis"),
-    "two numbers in an axis": (with_joint(axis="0 1"), "'wrist'"),
-    "NaN in an axis": (with_joint(axis="0 nan 1"), "'wrist'.*axis.*nan"),
-    "infinite origin": (with_joint(xyz="0 inf 0"), "'wrist'.*origin xyz.*inf"),
-    "absurd origin": (with_joint(xyz="0 1e300 0"), "'wrist'.*origin xyz.*1e\\+300"),
-    "NaN in rpy": (with_joint(rpy="nan 0 0"), "'wrist'.*origin rpy.*nan"),
-    "words for numbers": (with_joint(xyz="a b c"), "'wrist'.*xyz"),
-    "four numbers": (with_joint(xyz="0 0 0 0"), "'wrist'"),
-    "misspelt pose": (
-        with_joint(extra="").replace('<origin xyz="0 0 0.3"', '<origin xzy="0 0 0.3"', 1),
-        "'shoulder'.*'xzy'",
-    ),
-    "two origins": (with_joint(extra='<origin xyz="1 1 1"/>'), "'wrist' has two different <origin>"),
-    "two inertials": (with_link(INERTIAL + INERTIAL), "'hand' has two different <inertial>"),
-    "limits reversed": (
-        with_joint(limit=LIMIT.replace('"-2"', '"3"')),
-        "'wrist'.*lower limit 3.*upper limit 2",
-    ),
-    "limit not a number": (with_joint(limit=LIMIT.replace('"10"', '"nan"')), "'wrist'.*effort"),
-    "negative effort": (with_joint(limit=LIMIT.replace('"10"', '"-1"')), "'wrist'.*effort.*negative"),
-    "negative velocity": (with_joint(limit=LIMIT.replace('"3"', '"-3"')), "'wrist'.*velocity.*negative"),
+    "zero axis": (with_wrist(axis="0 0 0"), "'wrist'.*axis"),
+    "zero axis, prismatic": (with_wrist(axis="0 0 0", kind="prismatic"), "'wrist'.*axis"),
+    "two numbers in an axis": (with_wrist(axis="0 1"), "'wrist'"),
+    "NaN in an axis": (with_wrist(axis="0 nan 1"), "'wrist'.*axis.*nan"),
+    "infinite origin": (with_wrist(xyz="0 inf 0"), "'wrist'.*origin xyz.*inf"),
+    "absurd origin": (with_wrist(xyz="0 1e300 0"), "'wrist'.*origin xyz.*1e\\+300"),
+    "NaN in rpy": (with_wrist(rpy="nan 0 0"), "'wrist'.*origin rpy.*nan"),
+    "words for numbers": (with_wrist(xyz="a b c"), "'wrist'.*xyz"),
+    "four numbers": (with_wrist(xyz="0 0 0 0"), "'wrist'"),
+    "two origins": (with_wrist(extra='<origin xyz="1 1 1"/>'), "'wrist' has two different <origin>"),
     "limit without effort": (
-        with_joint(limit='<limit lower="0" upper="1" velocity="1"/>'),
+        with_wrist(limit='<limit lower="0" upper="1" velocity="1"/>'),
         "'wrist'.*effort",
     ),
-    "negative damping": (with_joint(extra='<dynamics damping="-1"/>'), "'wrist'.*damping"),
-    "NaN friction": (with_joint(extra='<dynamics friction="nan"/>'), "'wrist'.*friction"),
-    "mimic of nothing": (with_joint(extra='<mimic joint="ghost"/>'), "'wrist' mimics 'ghost'"),
-    "mimic of itself": (with_joint(extra='<mimic joint="wrist"/>'), "'wrist' mimics itself"),
+    "NaN friction": (with_wrist(extra='<dynamics friction="nan"/>'), "'wrist'.*friction"),
+    "mimic of itself": (with_wrist(extra='<mimic joint="wrist"/>'), "'wrist' mimics itself"),
     "mimic of a fixed joint": (
-        with_joint(extra='<mimic joint="weld"/>').replace(
+        with_wrist(extra='<mimic joint="weld"/>').replace(
             "</robot>", link("plate") + joint("weld", "hand", "plate", kind="fixed") + "</robot>"
         ),
         "'wrist' mimics 'weld', which is fixed",
     ),
-    "NaN multiplier": (with_joint(extra='<mimic joint="elbow" multiplier="nan"/>'), "'wrist'.*multiplier"),
-    "negative mass": (with_link(inertial("-1")), "'hand'.*mass is -1"),
-    "NaN mass": (with_link(inertial("nan")), "'hand'.*mass.*nan"),
-    "infinite mass": (with_link(inertial("inf")), "'hand'.*mass.*inf"),
-    "no mass value": (with_link("<inertial><mass/><inertia/></inertial>"), "'hand'"),
-    "no inertia": (with_link('<inertial><mass value="1"/></inertial>'), "'hand'.*inertia"),
+    "NaN multiplier": (with_wrist(extra='<mimic joint="elbow" multiplier="nan"/>'), "'wrist'.*multiplier"),
+    "NaN mass": (with_hand(inertial("nan")), "'hand'.*mass.*nan"),
+    "infinite mass": (with_hand(inertial("inf")), "'hand'.*mass.*inf"),
     "missing moment": (
-        with_link(INERTIAL.replace('ixx="0.02" ', "")),
+        with_hand(INERTIAL.replace('ixx="0.02" ', "")),
         "'hand'.*ixx",
     ),
-    "NaN moment": (with_link(inertial(ixx="nan")), "'hand'.*inertia.*nan"),
-    "negative moment": (with_link(inertial(izz="-1")), "'hand'.*not positive definite"),
-    "indefinite inertia": (with_link(inertial(ixy="5")), "'hand'.*not positive definite"),
+    "NaN moment": (with_hand(inertial(ixx="nan")), "'hand'.*inertia.*nan"),
+    "negative moment": (with_hand(inertial(izz="-1")), "'hand'.*not positive definite"),
+    "indefinite inertia": (with_hand(inertial(ixy="5")), "'hand'.*not positive definite"),
 }
 
 
@@ -167,7 +129,7 @@ def test_unreadable_files_are_refused(tmp_path):
 
 def test_damaged_descriptions_load_or_are_refused_and_nothing_else():
     generator = random.Random(560)
-    whole = with_joint(extra='<dynamics damping="0.1"/><mimic joint="elbow" multiplier="2"/>').encode()
+    whole = with_wrist(extra='<dynamics damping="0.1"/><mimic joint="elbow" multiplier="2"/>').encode()
     refused = 0
     for _ in range(600):
         damaged = bytearray(whole)
@@ -191,7 +153,7 @@ def test_damaged_descriptions_load_or_are_refused_and_nothing_else():
 
 def test_a_message_names_the_file(tmp_path):
     faulty = tmp_path / "faulty.urdf"
-    faulty.write_text(with_joint(axis="0 0 0"))
+    faulty.write_text(with_wrist(axis="0 0 0"))
     with pytest.raises(ModelError, match=r"faulty\.urdf: joint 'wrist'"):
         load_urdf(faulty)
 
@@ -258,15 +220,8 @@ def test_tree_keeps_what_the_description_says():
 
 
 def test_mimic_without_numbers_follows_one_to_one():
-    tree = parse_urdf(with_joint(extra='<mimic joint="elbow"/>'))
+    tree = parse_urdf(with_wrist(extra='<mimic joint="elbow"/>'))
     assert (tree.joints["wrist"].mimic.multiplier, tree.joints["wrist"].mimic.offset) == (1.0, 0.0)
-
-
-def test_inertia_is_turned_into_link_axes():
-    turned = INERTIAL.replace('rpy="0 0 0"', 'rpy="0 0 1.5707963267948966"')
-    body = parse_urdf(robot(link("only", turned))).links["only"].body
-    assert np.allclose(body.inertia, np.diag([0.03, 0.02, 0.04]))
-    assert np.allclose(body.center_of_mass, [0.1, 0, 0])
 
 
 def test_long_chains_and_long_mimic_chains_load():

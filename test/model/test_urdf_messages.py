@@ -1,32 +1,22 @@
-"""What the reader of descriptions says of a fault, word for word."""
+"""Faults of descriptions are reported word for word."""
 
 import pytest
-from descriptions import INERTIAL, joint, link, robot, two_joint_arm
+from descriptions import (
+    INERTIAL,
+    LABEL,
+    inertial,
+    joint,
+    limited,
+    link,
+    robot,
+    two_joint_arm,
+    with_hand,
+    with_wrist,
+)
 
 from robot_dynamics.errors import ModelError
 from robot_dynamics.model.urdf import parse_urdf
 
-HERE = "robot description: "
-
-
-def wrist(**changes):
-    """An arm with a third joint."""
-    return two_joint_arm(
-        link("hand"), joint(**{"name": "wrist", "parent": "fore", "child": "hand", **changes})
-    )
-
-
-def hand(body):
-    return two_joint_arm(link("hand", body), joint("wrist", "fore", "hand"))
-
-
-def inertial(mass="1", origin="", **moments):
-    values = {"ixx": "1", "ixy": "0", "ixz": "0", "iyy": "1", "iyz": "0", "izz": "1", **moments}
-    attributes = " ".join(f'{key}="{value}"' for key, value in values.items())
-    return f'<inertial>{origin}<mass value="{mass}"/><inertia {attributes}/></inertial>'
-
-
-LIMITED = '<limit lower="{}" upper="{}" effort="{}" velocity="{}"/>'
 SAID = {
     "empty": ("", "empty; a URDF has a <robot> element"),
     "blank": (b" \n\t", "empty; a URDF has a <robot> element"),
@@ -54,7 +44,7 @@ SAID = {
         "<xacro:arm> is a xacro macro: expand the file with xacro before loading it",
     ),
     "expression": (
-        wrist(xyz="${a} 0 0"),
+        with_wrist(xyz="${a} 0 0"),
         "joint 'wrist': xyz='${a} 0 0' is an unresolved xacro expression: expand the file with xacro",
     ),
     "name of the robot": (
@@ -62,42 +52,42 @@ SAID = {
         "robot: name='$(arg name)' is an unresolved xacro expression: expand the file with xacro",
     ),
     "two masses": (
-        hand(INERTIAL.replace("<mass", '<mass value="1"/><mass')),
+        with_hand(INERTIAL.replace("<mass", '<mass value="1"/><mass')),
         "link 'hand' has two different <mass> elements",
     ),
-    "two equal inertials": (hand(INERTIAL * 2), "link 'hand' has two different <inertial> elements"),
+    "two equal inertials": (with_hand(INERTIAL * 2), "link 'hand' has two different <inertial> elements"),
     "misspelt": (
-        wrist().replace('xyz="0 0 0.3"', 'xzy="0 0 0.3"', 1),
+        with_wrist().replace('xyz="0 0 0.3"', 'xzy="0 0 0.3"', 1),
         "joint 'shoulder': <origin> has the unknown attribute 'xzy'; known are xyz and rpy",
     ),
     "misspelt inertial": (
-        hand(INERTIAL.replace("rpy", "ypr")),
+        with_hand(INERTIAL.replace("rpy", "ypr")),
         "link 'hand': <origin> has the unknown attribute 'ypr'; known are xyz and rpy",
     ),
-    "two numbers": (wrist(xyz="1 2"), "joint 'wrist': xyz='1 2' of <origin> is not 3 numbers"),
-    "four numbers": (wrist(rpy="1 2 3 4"), "joint 'wrist': rpy='1 2 3 4' of <origin> is not 3 numbers"),
-    "a word": (wrist(xyz="1 a 2"), "joint 'wrist': xyz='1 a 2' of <origin>: 'a' is not a number"),
+    "two numbers": (with_wrist(xyz="1 2"), "joint 'wrist': xyz='1 2' of <origin> is not 3 numbers"),
+    "four numbers": (with_wrist(rpy="1 2 3 4"), "joint 'wrist': rpy='1 2 3 4' of <origin> is not 3 numbers"),
+    "a word": (with_wrist(xyz="1 a 2"), "joint 'wrist': xyz='1 a 2' of <origin>: 'a' is not a number"),
     "too large": (
-        wrist(xyz="1 2 1e999"),
+        with_wrist(xyz="1 2 1e999"),
         "joint 'wrist': xyz='1 2 1e999' of <origin>: '1e999' is too large for a number",
     ),
-    "no number": (hand(inertial("")), "link 'hand': value='' of <mass> is not a number"),
-    "two masses in one": (hand(inertial("1 2")), "link 'hand': value='1 2' of <mass> is not a number"),
-    "word for a mass": (hand(inertial("much")), "link 'hand': value='much' of <mass> is not a number"),
+    "no number": (with_hand(inertial("")), "link 'hand': value='' of <mass> is not a number"),
+    "two masses in one": (with_hand(inertial("1 2")), "link 'hand': value='1 2' of <mass> is not a number"),
+    "word for a mass": (with_hand(inertial("much")), "link 'hand': value='much' of <mass> is not a number"),
     "word behind an unknown attribute": (
-        hand(inertial("much").replace("<mass", '<mass unit="kg"')),
+        with_hand(inertial("much").replace("<mass", '<mass unit="kg"')),
         "link 'hand': value='much' of <mass> is not a number",
     ),
     "no mass value": (
-        hand("<inertial><mass/><inertia/></inertial>"),
+        with_hand("<inertial><mass/><inertia/></inertial>"),
         "link 'hand': <mass> has no attribute 'value'",
     ),
     "no axis value": (
-        wrist(axis=None, extra="<axis/>"),
+        with_wrist(axis=None, extra="<axis/>"),
         "joint 'wrist': <axis> has no attribute 'xyz'",
     ),
     "no parent": (
-        wrist().replace('<parent link="fore"/>', "<parent/>"),
+        with_wrist().replace('<parent link="fore"/>', "<parent/>"),
         "joint 'wrist': <parent> has no attribute 'link'",
     ),
     "unnamed": (
@@ -105,7 +95,7 @@ SAID = {
         "joint '(unnamed)': xyz='a b c' of <origin>: 'a' is not a number",
     ),
     "no inertia": (
-        hand('<inertial><mass value="1"/></inertial>'),
+        with_hand('<inertial><mass value="1"/></inertial>'),
         "link 'hand': <inertial> has no <inertia>",
     ),
     "names no child": (robot(link("a"), link("b"), joint("j", "a", "")), "joint 'j': <child> names no link"),
@@ -118,7 +108,7 @@ SAID = {
     "two links": (two_joint_arm(link("fore")), "two links are named 'fore'"),
     "two joints": (two_joint_arm(link("x"), joint("elbow", "fore", "x")), "two joints are named 'elbow'"),
     "no links": ('<robot name="r"/>', "the robot has no links"),
-    "no such parent": (wrist(parent="attic"), "joint 'wrist': its parent link 'attic' does not exist"),
+    "no such parent": (with_wrist(parent="attic"), "joint 'wrist': its parent link 'attic' does not exist"),
     "no such child": (
         two_joint_arm(joint("wrist", "fore", "attic")),
         "joint 'wrist': its child link 'attic' does not exist",
@@ -158,7 +148,7 @@ SAID = {
         "the links form a cycle: c -> a -> b -> c",
     ),
     "mimic of nothing": (
-        wrist(extra='<mimic joint="ghost"/>'),
+        with_wrist(extra='<mimic joint="ghost"/>'),
         "joint 'wrist' mimics 'ghost', which does not exist",
     ),
     "mimic of a fixed joint": (
@@ -178,92 +168,88 @@ SAID = {
         "joint 'j0' mimics itself: j0 -> j1 -> j2 -> j0",
     ),
     "damping": (
-        wrist(extra='<dynamics damping="-0.5"/>'),
+        with_wrist(extra='<dynamics damping="-0.5"/>'),
         "joint 'wrist': damping is -0.5; it cannot be negative",
     ),
     "friction": (
-        wrist(extra='<dynamics friction="-0.5"/>'),
+        with_wrist(extra='<dynamics friction="-0.5"/>'),
         "joint 'wrist': friction is -0.5; it cannot be negative",
     ),
     "large damping": (
-        wrist(extra='<dynamics damping="1.001e9"/>'),
+        with_wrist(extra='<dynamics damping="1.001e9"/>'),
         "joint 'wrist', damping: 1001000000.0 is not a number between -1e+09 and 1e+09",
     ),
     "large multiplier": (
-        wrist(extra='<mimic joint="elbow" multiplier="-1.001e9"/>'),
+        with_wrist(extra='<mimic joint="elbow" multiplier="-1.001e9"/>'),
         "joint 'wrist', mimic multiplier: -1001000000.0 is not a number between -1e+09 and 1e+09",
     ),
     "large offset": (
-        wrist(extra='<mimic joint="elbow" offset="nan"/>'),
+        with_wrist(extra='<mimic joint="elbow" offset="nan"/>'),
         "joint 'wrist', mimic offset: nan is not a number between -1e+09 and 1e+09",
     ),
     "large xyz": (
-        wrist(xyz="0 0 1.001e9"),
+        with_wrist(xyz="0 0 1.001e9"),
         "joint 'wrist', origin xyz: 1001000000.0 is not a number between -1e+09 and 1e+09",
     ),
     "large inertial rpy": (
-        hand(inertial(origin='<origin rpy="0 inf 0"/>')),
+        with_hand(inertial(origin='<origin rpy="0 inf 0"/>')),
         "link 'hand', <inertial>, origin rpy: inf is not a number between -1e+09 and 1e+09",
     ),
     "large moment": (
-        hand(inertial(iyz="1.001e9")),
+        with_hand(inertial(iyz="1.001e9")),
         "link 'hand', inertia: 1001000000.0 is not a number between -1e+09 and 1e+09",
     ),
     "large mass": (
-        hand(inertial("1.001e9")),
+        with_hand(inertial("1.001e9")),
         "link 'hand', mass: 1001000000.0 is not a number between -1e+09 and 1e+09",
     ),
-    "negative mass": (hand(inertial("-0.5")), "link 'hand': the mass is -0.5 kg; it cannot be negative"),
-    "no axis": (wrist(axis="0 0.9e-9 0"), "joint 'wrist': the axis of a revolute joint cannot be zero"),
+    "negative mass": (with_hand(inertial("-0.5")), "link 'hand': the mass is -0.5 kg; it cannot be negative"),
+    "no axis": (with_wrist(axis="0 0.9e-9 0"), "joint 'wrist': the axis of a revolute joint cannot be zero"),
     "no planar axis": (
-        wrist(kind="planar", axis="0 0 0"),
+        with_wrist(kind="planar", axis="0 0 0"),
         "joint 'wrist': the axis of a planar joint cannot be zero",
     ),
     "large axis": (
-        wrist(axis="1e10 0 0"),
+        with_wrist(axis="1e10 0 0"),
         "joint 'wrist', axis: 10000000000.0 is not a number between -1e+09 and 1e+09",
     ),
     "velocity": (
-        wrist(limit=LIMITED.format(-1, 1, 10, -0.25)),
+        with_wrist(limit=limited(-1, 1, 10, -0.25)),
         "joint 'wrist': the velocity limit is -0.25; it cannot be negative",
     ),
     "effort": (
-        wrist(limit=LIMITED.format(-1, 1, -0.25, 1)),
+        with_wrist(limit=limited(-1, 1, -0.25, 1)),
         "joint 'wrist': the effort limit is -0.25; it cannot be negative",
     ),
     "limits reversed": (
-        wrist(limit=LIMITED.format(0.5, 0.25, 10, 1)),
+        with_wrist(limit=limited(0.5, 0.25, 10, 1)),
         "joint 'wrist': the lower limit 0.5 is above the upper limit 0.25",
     ),
     **{
         f"NaN {name}": (
-            wrist(limit=LIMITED.format(*("nan" if k == place else k + 1 for k in range(4)))),
+            with_wrist(limit=limited(*("nan" if k == place else k + 1 for k in range(4)))),
             f"joint 'wrist': the {name} limit is not a number",
         )
         for place, name in enumerate(("lower", "upper", "effort", "velocity"))
     },
     "unknown type": (
-        wrist(kind="unknown"),
+        with_wrist(kind="unknown"),
         "joint 'wrist': unknown type 'unknown'; URDF has revolute, continuous, prismatic, fixed, floating,"
         " planar",
     ),
     "other type": (
-        wrist(kind="screw"),
+        with_wrist(kind="screw"),
         "/robot[@name='sample']/joint[@name='wrist']: Invalid joint type: screw",
     ),
     "no type": (
-        wrist().replace(' type="revolute"', ""),
+        with_wrist().replace(' type="revolute"', ""),
         "/robot[@name='sample']/joint[@name='shoulder']: Required attribute not set in XML: type",
     ),
     "no mass": (
-        hand("<inertial/>"),
+        with_hand("<inertial/>"),
         "/robot[@name='sample']/link[@name='hand']/inertial: Required element not set in XML: mass",
     ),
     "version": ('<robot name="r" version="2.0"/>', "Invalid version; only 1.0 is supported"),
-    "long robot name": (
-        robot().replace("sample", "s" * 1001),
-        None,
-    ),
 }
 
 
@@ -271,11 +257,7 @@ SAID = {
 def test_a_fault_is_told_word_for_word(source, said):
     with pytest.raises(ModelError) as refused:
         parse_urdf(source)
-    if said is None:
-        assert str(refused.value).startswith(f"{HERE}the name of the robot 'sss")
-        assert str(refused.value).endswith("is longer than 1000 characters")
-    else:
-        assert str(refused.value) == HERE + said
+    assert str(refused.value) == LABEL + said
 
 
 @pytest.mark.parametrize(
@@ -292,6 +274,6 @@ def test_errors_of_the_parser_are_told_in_a_line(monkeypatch, error, said):
 
     monkeypatch.setattr("urdf_parser_py.urdf.URDF.from_xml_string", failing)
     with pytest.raises(ModelError) as refused:
-        parse_urdf(wrist())
-    assert str(refused.value) == HERE + said
+        parse_urdf(with_wrist())
+    assert str(refused.value) == LABEL + said
     assert refused.value.__cause__ is error
