@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from arms import Masses, two_joint_chain, with_limits
+from arms import Masses, with_limits
 
 from robot_dynamics.control.arm.parameters import (
     ArmParameters,
@@ -22,12 +22,6 @@ from robot_dynamics.control.plausibility import PlausibilityBounds
 from robot_dynamics.dynamics.compiled import CompiledDynamics
 from robot_dynamics.errors import ParameterError
 from robot_dynamics.parameters import describe
-
-
-@pytest.fixture(scope="module")
-def chain():
-    """lift: -1 to 2 rad, 3 rad/s, 40 N·m; turn slides: -0.5 to 0.5 m, 2 m/s, 15 N."""
-    return two_joint_chain()
 
 
 def unlimited(chain):

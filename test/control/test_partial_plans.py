@@ -34,11 +34,6 @@ BACK = ", outside its limits [-1.0, 2.0]: from outside only a way back into them
 MOVING = Reference(np.array([0.1, -0.2]), np.array([0.3, -0.1]), np.array([0.4, -0.6]))
 
 
-@pytest.fixture(scope="module")
-def chain():
-    return two_joint_chain()
-
-
 def spline(start, *rows):
     """A path of one second with coefficients of each joint."""
     return QuinticSpline(np.array([start, start + 1.0]), np.array(rows, dtype=float).T[None])

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from arms import two_joint_chain
 
 from robot_dynamics.control.arm.path_rules import PathRules
 from robot_dynamics.control.arm.trajectory import Reference, plan
@@ -16,12 +15,6 @@ DISTANCE, TIME = 0.4, 0.8
 FASTEST = 15.0 / 8.0 * DISTANCE / TIME
 HARDEST = 10.0 / np.sqrt(3.0) * DISTANCE / TIME**2
 HARDEST_AT = TIME * (0.5 - np.sqrt(3.0) / 6.0)
-
-
-@pytest.fixture(scope="module")
-def chain():
-    """lift: within [-1, 2] rad and 3 rad/s; turn: within [-0.5, 0.5] m and 2 m/s."""
-    return two_joint_chain()
 
 
 def move(chain, rules, names=("lift", "turn"), goal=(0.1 + DISTANCE, -0.2), origin=REST, **given):

@@ -5,7 +5,6 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from arms import two_joint_chain
 from two_arms import TWO_ARMS
 
 import robot_dynamics as rd
@@ -43,11 +42,6 @@ class Links(CompiledDynamics):
 
 def law(**values):
     return TaskImpedanceParameters(**values)
-
-
-@pytest.fixture(scope="module")
-def chain():
-    return two_joint_chain()
 
 
 def address(pointer):

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from arms import pendulum_chain, two_joint_chain
+from arms import pendulum_chain
 
 from robot_dynamics.control.arm.trajectory import Reference, plan
 from robot_dynamics.control.waypoints import Waypoint
@@ -11,12 +11,6 @@ from robot_dynamics.errors import TrajectoryError
 NAMES = ["lift", "turn"]
 SWAPPED = NAMES[::-1]
 REST = Reference.at_rest(np.array([0.1, -0.2]))
-
-
-@pytest.fixture(scope="module")
-def chain():
-    """lift: within [-1, 2] rad and 3 rad/s; turn: within [-0.5, 0.5] m and 2 m/s."""
-    return two_joint_chain()
 
 
 def smoothest(times, positions, start, end):
