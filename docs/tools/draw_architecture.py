@@ -30,7 +30,7 @@ from packaging.requirements import Requirement
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "robot_dynamics"
 sys.path.insert(0, str(ROOT / "test"))
-from size import lines_of_code  # noqa: E402
+from size import CODE, kind, lines_of_code  # noqa: E402
 from test_layers import LAYERS, imports, layer  # noqa: E402
 
 WIDTH, ROW, HEIGHT, GAP = 16.0, 1.62, 1.16, 0.25
@@ -39,11 +39,11 @@ TINTS = ("#dfe9f3", "#e6f0e4", "#f6ecd9", "#f1e4ee")
 
 
 def sources(room: str) -> list[Path]:
-    """Python and C files of a room."""
+    """Python, C and C++ files of a room, templates included."""
     folder = PACKAGE / room
     if not folder.is_dir():
         return [PACKAGE / f"{room}.py"]
-    return [path for path in folder.rglob("*") if path.suffix in (".py", ".c", ".h", ".cpp")]
+    return [path for path in folder.rglob("*") if kind(path.name) in CODE]
 
 
 def lines(room: str) -> int:
@@ -63,7 +63,7 @@ def used(room: str, rooms: set[str]) -> set[str]:
     """The rooms that a room imports."""
     found = set()
     for path in sources(room):
-        if path.suffix != ".py":
+        if path.suffix != ".py":  # a template is no module
             continue
         for name in imports(path):
             parts = name.split(".")
@@ -206,7 +206,7 @@ def main() -> None:
             )  # fmt: skip
             axes.text(left + 0.12, bottom + HEIGHT - 0.13, room, va="top", weight="bold", size=11, zorder=4)
             axes.text(
-                left + width - 0.12, bottom + HEIGHT - 0.15, f"{lines(room):,}", va="top", ha="right",
+                left + width - 0.12, bottom + 0.1, f"{lines(room):,}", va="bottom", ha="right",
                 size=7.5, color="#555555", zorder=4,
             )  # fmt: skip
             told = "\n".join(textwrap.wrap(purpose(room), max(14, int(width * 11.0)))[:4])
