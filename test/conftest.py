@@ -1,4 +1,4 @@
-"""What all tests share: tests are skipped for listed reasons only, and no ROS context reaches other hosts."""
+"""Rules of all tests: tests are skipped for listed reasons only, and no ROS context reaches other hosts."""
 
 import gc
 import os

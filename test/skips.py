@@ -1,4 +1,4 @@
-"""What tests may be skipped for, by feature: a pytest plugin makes a failure of every other skip.
+"""Reasons for which tests may be skipped, by feature: a pytest plugin makes a failure of every other skip.
 
 A skip is lawful when its reason names a module, a program or a ROS package that is really missing, or is one
 of ``REASONS``. RD_REQUIRE names features, separated by commas, whose tests must not be skipped at all.
@@ -103,7 +103,7 @@ class SkipGuard:
             )
 
     def objection(self, reason: str) -> str:
-        """Why a test must not be skipped for this reason; empty when it may."""
+        """The objection to a skip for this reason; empty where a test may be skipped."""
         feature, names = feature_of(reason), names_in(reason)
         if not feature:
             return "test/skips.py has no such reason"

@@ -1,4 +1,4 @@
-"""What every subcommand has in common."""
+"""Rules of all subcommands."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How the package is found and what it offers to install: from every folder, without a package index."""
+"""The package is found, and offers what to install: from every folder, without a package index."""
 
 from __future__ import annotations
 

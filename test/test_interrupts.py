@@ -30,7 +30,7 @@ def start(*words, slow=None, folder=None):
 
 
 def heed_sigint():
-    """What runs in the background of a shell script ignores SIGINT, and so would its children."""
+    """Heed SIGINT: a command in the background of a shell script ignores it, as its children would."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 

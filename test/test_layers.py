@@ -196,7 +196,7 @@ def test_every_dependency_of_setup_py_is_declared_for_ros():
 
 
 def test_every_node_can_be_run_in_both_worlds():
-    """What ``robot_dynamics run`` offers is what ``ros2 run`` finds, and has a page."""
+    """The nodes of ``robot_dynamics run`` are those of ``ros2 run``, and have pages."""
     from robot_dynamics.cli.run import NODES
 
     installed = {

@@ -1,4 +1,4 @@
-"""What ``import robot_dynamics`` gives: everything that a user needs by name, and nothing else."""
+"""Names that ``import robot_dynamics`` gives: everything that a user needs by name, and nothing else."""
 
 import ast
 import inspect

@@ -47,7 +47,7 @@ def test_savings(build, total):
 
 
 def test_a_product_that_becomes_a_shared_one_while_factors_are_taken_out():
-    """p = a b c and q = p d, then p e, p + f, p + q, and twice a product of two inputs with p + q."""
+    """The product p = a b c is needed by others, and q = p d stands beside it in two sums."""
 
     def build(a, b, c, d, e, f, x, u, y, v):
         p, again, q = (a * b) * c, a * (b * c), ((a * d) * b) * c

@@ -1,4 +1,4 @@
-"""Which links and joints make the chain, and how it moves."""
+"""Links and joints that make the chain, and its motion."""
 
 import warnings
 

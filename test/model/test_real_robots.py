@@ -61,7 +61,7 @@ def chains_of(tree: RobotTree, count: int) -> list[KinematicChain]:
 
 
 def positions_off_chain(tree: RobotTree, locked: dict[str, float]) -> dict[str, float]:
-    """Where every joint is held that is not in the chain: as locked, with its master, or near zero."""
+    """Positions of the joints that are not in the chain: as locked, with the master, or near zero."""
     positions = {}
     for joint in tree.joints.values():
         if joint.name in locked:

@@ -36,7 +36,7 @@ ARM = (
     joint("mount", "upper", "camera", "fixed", xyz="0 0 0.1"),
 )
 ALONE = robot(link("mast"), *ARM)
-"""What the arm is when its root is fixed to the ground."""
+"""The arm with its root fixed to the ground."""
 
 
 @pytest.fixture(scope="module")
@@ -78,7 +78,7 @@ def test_a_branch_beside_the_root_may_be_a_root_itself():
 
 
 def test_a_joint_that_mimics_one_above_the_root_is_named():
-    """Where the master is, nobody tells."""
+    """The position of the master is given by nobody."""
     mimic = '<mimic joint="tilt" multiplier="2" offset="0.1"/>'
     arm = [part.replace("</joint>", f"{mimic}</joint>") if "wrist" in part else part for part in ARM]
     message = "joint 'wrist' is in the chain but mimics 'tilt', which is not: lock one of them"

@@ -121,7 +121,7 @@ def rebuilt_here(document: dict, chain: KinematicChain) -> SerialModel:
 
 
 def torques(model: SerialModel, q, qd, qdd, wrench) -> np.ndarray:
-    """What the generated program computes."""
+    """Torques of the generated program."""
     program = generate(model, inputs=("wrench",), effort="none")
     return evaluate(program, {"q": q, "qd": qd, "qdd": qdd, "wrench": wrench})["tau"]
 
