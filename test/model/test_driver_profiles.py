@@ -43,20 +43,9 @@ def test_a_profile_of_ones_own_is_read_from_its_file(tmp_path):
 @pytest.mark.parametrize(
     ("path", "value", "reason"),
     [
-        (["command", "gravity"], "nobody", "gravity of a EffortCommand is 'nobody'; it must be one of"),
-        (["command", "torque_rate_limit"], -1.0, "torque_rate_limit of a EffortCommand is -1; it must not"),
         (["command", "torque_rate_limit"], float("nan"), "torque_rate_limit of a EffortCommand is nan"),
         (["command", "speed"], 1, "key 'command.speed' is unknown; it must be one of obeyed"),
-        (["command", "interfaces"], ["force"], "it must be one of position, velocity, effort"),
-        (["command", "quantity"], "none", "obeyed efforts need the interface effort and a quantity"),
-        (
-            ["command", "drive_loop"],
-            True,
-            "drive_loop of a command is True: the loop needs the interface position",
-        ),
         (["command", "viscous_left"], [0.5, 1.5], "viscous_left of a EffortCommand, an entry, is 1.5"),
-        (["command", "torque_limits"], [0.0], "torque_limits of a EffortCommand, an entry, is 0; it must be"),
-        (["state", "interfaces"], ["current"], "it must be one of position, velocity, effort"),
         (["state"], 3, "state is 3; it must be a mapping"),
         (["rate"], "fast", "rate of a DriverProfile cannot be read as real numbers: 'fast'"),
         (["traps"], "none", "traps of a DriverProfile"),
