@@ -8,7 +8,6 @@ from robot_dynamics import compile_dynamics
 from robot_dynamics.codegen import emit_lanes
 from robot_dynamics.codegen.emit_lanes import ASKED_BYTES, TILE
 from robot_dynamics.codegen.partition import partition
-from robot_dynamics.codegen.program import Argument, Instruction, Operation, Program
 from robot_dynamics.dynamics.programs import make_program
 from robot_dynamics.errors import StateError
 from robot_dynamics.native import cache
@@ -87,30 +86,6 @@ def test_blocks_hold_every_instruction_once_and_share_slots(chain):
         assert not set(block.loads) & set(block.stores)
     # A dozen values at a joint, not hundreds.
     assert parts.slots < 12 * JOINTS
-
-
-def test_results_may_be_inputs_constants_and_the_same_value_twice():
-    multiply, add = Operation.MUL, Operation.ADD
-    # x0, x1, the constant 3, then 3 x0, 3 x0 + x1, (3 x0 + x1)^2
-    instructions = (Instruction(multiply, (0, 2)), Instruction(add, (3, 1)), Instruction(multiply, (4, 4)))
-    program = Program(
-        "few", (Argument("x", 2),), (3.0,), instructions, (Argument("y", 6),), (0, 2, 5, 3, 3, 1)
-    )
-    parts = partition(program, size=1)
-    assert len(parts.blocks) == 3
-
-    slots, y = [np.nan] * parts.slots, [np.nan] * 6
-    for block in parts.blocks:
-        values = [2.0, 5.0, *(slots[slot] for slot in block.loads), *block.program.constants]
-        for instruction in block.program.instructions:
-            a, b = (values[operand] for operand in instruction.operands)
-            values.append(a * b if instruction.operation is multiply else a + b)
-        results = [values[result] for result in block.program.results]
-        for slot, value in zip(block.stores, results, strict=False):
-            slots[slot] = value
-        for place, value in zip(block.outputs, results[len(block.stores) :], strict=True):
-            y[place] = value
-    assert y == [2.0, 3.0, 121.0, 6.0, 6.0, 5.0]
 
 
 @pytest.mark.long

@@ -152,6 +152,18 @@ def test_no_output_leaves_before_every_input_has_been_read():
     assert [place for block in parts.blocks for place in block.outputs] == [0, 1]
 
 
+def test_results_may_be_inputs_constants_and_the_same_value_twice():
+    multiply, add = Operation.MUL, Operation.ADD
+    # x0, x1, the constant 3, then 3 x0, 3 x0 + x1, (3 x0 + x1)^2
+    instructions = (Instruction(multiply, (0, 2)), Instruction(add, (3, 1)), Instruction(multiply, (4, 4)))
+    program = Program(
+        "few", (Argument("x", 2),), (3.0,), instructions, (Argument("y", 6),), (0, 2, 5, 3, 3, 1)
+    )
+    parts = partition(program, size=1)
+    assert len(parts.blocks) == 3
+    assert run_blocks(parts, [2.0, 5.0], 6) == [2.0, 3.0, 121.0, 6.0, 6.0, 5.0]
+
+
 def program_of(instructions, results):
     """A program of two inputs and two outputs."""
     return Program(
