@@ -54,9 +54,10 @@ def modules():
 
 @functools.cache
 def statements(path: Path) -> list[ast.stmt]:
-    """Imports and texts of a file, wherever they stand; three tests look at them."""
+    """Imports, classes and texts of a file at any depth, shared by several tests."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
-    return [node for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom | ast.Expr)]
+    kinds = ast.Import | ast.ImportFrom | ast.ClassDef | ast.Expr
+    return [node for node in ast.walk(tree) if isinstance(node, kinds)]
 
 
 def imports(path: Path):
@@ -161,6 +162,17 @@ def test_files_can_be_read_in_a_sitting():
         if (lines := len(path.read_text(encoding="utf-8").splitlines())) > LONGEST
     }
     assert not too_long
+
+
+def test_no_name_of_a_class_is_used_twice():
+    """One name stands for one thing in the whole package."""
+    places: dict[str, list[str]] = {}
+    for path in PACKAGE.rglob("*.py"):
+        for node in statements(path):
+            if isinstance(node, ast.ClassDef):
+                places.setdefault(node.name, []).append(f"{path.relative_to(PACKAGE)}:{node.lineno}")
+    assert places
+    assert {name: where for name, where in places.items() if len(where) > 1} == {}
 
 
 def test_docstrings_begin_with_a_noun_or_a_verb():

@@ -16,7 +16,7 @@ FILLED = {
     "codegen.text": {"_Renderer"},
     "dynamics.generator.articulated_body": {"_Joint", "_Relation"},
     "dynamics.generator.mass_matrix": {"_Body", "_Column"},
-    "dynamics.generator.recursion": {"Member", "_Walk"},
+    "dynamics.generator.recursion": {"RunLink", "_Walk"},
 }
 """Filled while code is generated."""
 TOOLS = {"benchmark", "papers"}

@@ -31,7 +31,7 @@ _ORDER = 2
 
 
 @dataclass(frozen=True)
-class _Body:
+class _InertiaBounds:
     """Composite body of a link: mass, distance of its centre from the link's origin, and inertia about it.
 
     The eigenvalues of the inertia are ``mean`` ± ``spread`` at most.
@@ -43,10 +43,10 @@ class _Body:
     spread: float
 
     @staticmethod
-    def of(body: RigidBody) -> _Body:
+    def of(body: RigidBody) -> _InertiaBounds:
         moments = np.linalg.eigvalsh(0.5 * (body.inertia + body.inertia.T))
         mean, spread = 0.5 * (moments[-1] + moments[0]), 0.5 * (moments[-1] - moments[0])
-        return _Body(
+        return _InertiaBounds(
             abs(body.mass), float(np.linalg.norm(body.center_of_mass)), abs(float(mean)), float(spread)
         )
 
@@ -68,7 +68,7 @@ class EffortCurvature:
             carried = _payload_body(np.asarray(payload).reshape(-1, 10)[k])
             if carried is not None:
                 bodies[tip.joint].append(moved_body(carried, tip.transform))
-        self._bodies = [[_Body.of(body) for body in carried if body.mass] for carried in bodies]
+        self._bodies = [[_InertiaBounds.of(body) for body in carried if body.mass] for carried in bodies]
 
     def of(self, rates: Sequence[Array], positions: Array) -> Array:
         """Bounds (N, n) of the second derivatives [N·m/s² or N/s²].
@@ -132,7 +132,13 @@ class EffortCurvature:
         return bent
 
     def _add(
-        self, body: _Body, turning: Bounds, unit: Bounds, origin: Bounds, force: Bounds, moment: Bounds
+        self,
+        body: _InertiaBounds,
+        turning: Bounds,
+        unit: Bounds,
+        origin: Bounds,
+        force: Bounds,
+        moment: Bounds,
     ) -> None:
         """Add what accelerates ``body`` to force and moment about the link's origin."""
         arm = [body.distance * part for part in unit]

@@ -11,7 +11,7 @@ from robot_dynamics.dynamics.composite_body import mass_matrix
 from robot_dynamics.dynamics.coriolis import christoffel_symbols, coriolis_matrix
 from robot_dynamics.dynamics.forward_dynamics import articulated_body, forward_dynamics
 from robot_dynamics.dynamics.kinematics import root_jacobian, tip_jacobian
-from robot_dynamics.dynamics.motion import Motion, kinetic_energy, potential_energy, simulate
+from robot_dynamics.dynamics.motion import ArmMotion, kinetic_energy, potential_energy, simulate
 from robot_dynamics.dynamics.strobing import (
     coriolis_forces,
     gravity_forces,
@@ -20,6 +20,7 @@ from robot_dynamics.dynamics.strobing import (
 )
 
 __all__ = [
+    "ArmMotion",
     "BaseParameters",
     "Motion",
     "articulated_body",
@@ -39,3 +40,6 @@ __all__ = [
     "strobed_mass_matrix",
     "tip_jacobian",
 ]
+
+Motion = ArmMotion
+"""Former name of :class:`ArmMotion`; platforms have a class of that name too."""

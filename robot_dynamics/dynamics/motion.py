@@ -27,7 +27,7 @@ Effort = Callable[[float, Array, Array], Array]
 
 
 @dataclass(frozen=True)
-class Motion:
+class ArmMotion:
     """Times (N+1,) [s], coordinates and velocities (N+1, n) of a simulated motion."""
 
     time: Array
@@ -56,7 +56,7 @@ def simulate(
     duration: float,
     step: float,
     effort: Effort | None = None,
-) -> Motion:
+) -> ArmMotion:
     """Motion from the state ``q``, ``qd`` (n,) under the efforts ``effort(t, q, qd)`` (n,), by default none.
 
     Args:
@@ -93,7 +93,7 @@ def simulate(
         states.append(runge_kutta_step(slope, k * step, states[-1], step))
     _require_finite(states[-1], steps * step, step)
     history = np.array(states)
-    return Motion(np.arange(steps + 1, dtype=float) * step, history[:, 1], history[:, 0])
+    return ArmMotion(np.arange(steps + 1, dtype=float) * step, history[:, 1], history[:, 0])
 
 
 def _checked(given: Any, time: float, names: Sequence[str]) -> Array:

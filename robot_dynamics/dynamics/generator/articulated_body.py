@@ -25,7 +25,7 @@ from robot_dynamics.codegen.expression import Expression, ExpressionGraph
 from robot_dynamics.dynamics.generator.choices import Choices, Frame, LinkChoice
 from robot_dynamics.dynamics.generator.links import GeneratorLink
 from robot_dynamics.dynamics.generator.moments import Pseudo
-from robot_dynamics.dynamics.generator.recursion import Member, Recursion, RecursionState
+from robot_dynamics.dynamics.generator.recursion import Recursion, RecursionState, RunLink
 from robot_dynamics.dynamics.generator.regrouping import regrouped
 from robot_dynamics.dynamics.generator.runs import joint_variable
 from robot_dynamics.dynamics.generator.vectors import (
@@ -58,7 +58,7 @@ class _Joint:
     """Relation of a joint for the forward pass: qdd = remainder - row . [dw'; da']."""
 
     link: GeneratorLink
-    member: Member
+    member: RunLink
     arm: Vector
     row: Vector
     remainder: Expression
@@ -88,7 +88,7 @@ class _Articulated:
         self,
         graph: ExpressionGraph,
         links: Sequence[GeneratorLink],
-        members: Sequence[Member],
+        members: Sequence[RunLink],
         state: RecursionState,
         tau: Sequence[Expression],
         carried: Mapping[int, tuple[Vector, Vector]],
@@ -206,7 +206,7 @@ class _Articulated:
             force[2] = tau
         return _Relation(inertia, coupling, mass, moment, force), row, missing * inverse
 
-    def _before(self, relation: _Relation, link: GeneratorLink, member: Member, arm: Vector) -> _Relation:
+    def _before(self, relation: _Relation, link: GeneratorLink, member: RunLink, arm: Vector) -> _Relation:
         """The relation at the origin of the link before, in its frame."""
         turned = _Relation(
             _symmetric_from(member, relation.inertia),
@@ -260,14 +260,14 @@ def _cross_rows(p: Vector, tensor: Tensor) -> Tensor:
     return [[columns[k][i] for k in range(3)] for i in range(3)]
 
 
-def _from(member: Member, tensor: Tensor) -> Tensor:
+def _from(member: RunLink, tensor: Tensor) -> Tensor:
     """R T R^T for a turn about z."""
     rows = [from_turned(*member.angle, row) for row in tensor]
     columns = [from_turned(*member.angle, [rows[i][k] for i in range(3)]) for k in range(3)]
     return [[columns[k][i] for k in range(3)] for i in range(3)]
 
 
-def _symmetric_from(member: Member, t: Tensor) -> Tensor:
+def _symmetric_from(member: RunLink, t: Tensor) -> Tensor:
     """R T R^T of a symmetric tensor; the trace in the plane stays."""
     c, s = member.angle
     u, v = c * t[0][0] - s * t[0][1], c * t[0][1] - s * t[1][1]

@@ -87,7 +87,7 @@ class _Walk:
 
 
 @dataclass
-class Member:
+class RunLink:
     """A link of a run during the recursion: its angle from E, its own step, its force and moment."""
 
     index: int
@@ -126,7 +126,7 @@ class Recursion:
         self._leaves = leaves(links)
         self.zero = graph.expression(0.0)
 
-    def forces(self) -> list[list[Member]]:
+    def forces(self) -> list[list[RunLink]]:
         """Forward over the runs: the force and moment that each link's own motion takes."""
         # Motion and acceleration of the origin of the last link of every run; -1 is the fixed frame.
         ends = {-1: (at_rest(self.graph), scaled(-1.0 / self.units.forward, self.state.gravity))}
@@ -166,11 +166,11 @@ class Recursion:
 
     def _forward(
         self, run: list[int], motion: AngularMotion, origin: Vector
-    ) -> tuple[list[Member], tuple[AngularMotion, Vector]]:
+    ) -> tuple[list[RunLink], tuple[AngularMotion, Vector]]:
         """Members of a run; motion and acceleration of the origin of its last link, in its own frame."""
         walk = self._entered(run, motion, origin)
         quarter_turn = self.links[run[0]].quarter_turn
-        members: list[Member] = []
+        members: list[RunLink] = []
         for index in run:
             link, choice = self.links[index], self.choices.links[index]
             if members and (link.a or link.y_shift):
@@ -188,7 +188,7 @@ class Recursion:
                     square_x=choice.square_x,
                 )
             moment, force = self._load(link, choice, walk, motion if in_own_frame else None)
-            members.append(Member(index, walk.turn, self._step(link), in_own_frame, moment, force))
+            members.append(RunLink(index, walk.turn, self._step(link), in_own_frame, moment, force))
         return members, (motion, to_turned(*walk.turn, walk.origin))
 
     def _entered(self, run: list[int], motion: AngularMotion, origin: Vector) -> _Walk:
@@ -262,7 +262,7 @@ class Recursion:
         ]
 
     def _backward(
-        self, members: list[Member], force: Vector, moment: Vector, tau: list[Expression]
+        self, members: list[RunLink], force: Vector, moment: Vector, tau: list[Expression]
     ) -> tuple[Vector, Vector]:
         """Force and moment on the link before the run, in its own frame; adds to ``tau``.
 

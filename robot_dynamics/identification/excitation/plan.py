@@ -62,7 +62,7 @@ class Excitation:
         return np.asarray([basis @ self.parameters for basis in self.series.basis(time)])
 
 
-class _Problem:
+class _ExcitationProblem:
     def __init__(
         self,
         models: Sequence[CompiledDynamics],
@@ -195,7 +195,7 @@ def plan(
         from scipy.optimize import minimize
     except ImportError as error:
         raise RobotDynamicsError(lacking("excitation needs", "scipy")) from error
-    problem = _Problem(models, bounds, clearance, series, speeds)
+    problem = _ExcitationProblem(models, bounds, clearance, series, speeds)
     draw = np.random.default_rng(seed)
     centre = _centre(problem, draw)
     best: Excitation | None = None
@@ -232,7 +232,7 @@ def plan(
     return best
 
 
-def _inside(problem: _Problem, x: Array, centre: Array, before: float) -> Excitation:
+def _inside(problem: _ExcitationProblem, x: Array, centre: Array, before: float) -> Excitation:
     """The motion made so much smaller that it is inside the bounds at all times."""
     series = problem.series
     fine = np.linspace(0.0, series.period, FINE * SAMPLES_A_PERIOD * series.harmonics + 1)
@@ -272,7 +272,7 @@ def _inside(problem: _Problem, x: Array, centre: Array, before: float) -> Excita
     )
 
 
-def _centre(problem: _Problem, draw: np.random.Generator) -> Array:
+def _centre(problem: _ExcitationProblem, draw: np.random.Generator) -> Array:
     """A place inside the bounds, as near the middle of the joints' ranges as one is found."""
     b = problem.bounds
     weak = np.flatnonzero(problem.effort <= 0.0)

@@ -32,7 +32,7 @@ UNMOVED = 0.02
 """Share of the robot's size by which a camera may be off its place and still counts as unmoved."""
 
 
-class Frame:
+class CameraBox:
     """Box of space that cameras see.
 
     Args:
@@ -80,8 +80,8 @@ class Stage:
 
     def __init__(self, server: viser.ViserServer, shadows: bool) -> None:
         self._server = server
-        self._frame = Frame(np.zeros(3), np.ones(3))
-        self._box = self._frame.box
+        self._camera_box = CameraBox(np.zeros(3), np.ones(3))
+        self._box = self._camera_box.box
         self._seen: dict[int, tuple[tuple[int, int], float]] = {}
         self._places: dict[int, list[Array]] = {}
         server.on_client_disconnect(self._forget)
@@ -126,8 +126,8 @@ class Stage:
 
     def look_at(self, low: Array, high: Array) -> None:
         """Put every camera, present and coming, where it sees a box of space, and the ground at its foot."""
-        self._frame = Frame(low, high)
-        self._box = self._frame.box
+        self._camera_box = CameraBox(low, high)
+        self._box = self._camera_box.box
         camera = self._server.initial_camera
         camera.position, camera.look_at = self._aim(1.5, 0.0)
         camera.fov = VIEW
@@ -135,8 +135,8 @@ class Stage:
             self._place(client)
 
     def include(self, low: Array, high: Array) -> None:
-        """Move the box of :meth:`look_at` with the robot, see :class:`Frame`; :meth:`fit` frames it."""
-        box = self._frame.include(low, high, time.monotonic())
+        """Move the box of :meth:`look_at` with the robot, see :class:`CameraBox`; :meth:`fit` frames it."""
+        box = self._camera_box.include(low, high, time.monotonic())
         if box is not self._box:
             self._box = box
             self._seen.clear()
