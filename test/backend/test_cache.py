@@ -1,4 +1,4 @@
-"""What is executed comes only from places that nobody else can write to."""
+"""Executed files come only from places that nobody else can write to."""
 
 import grp
 import logging

@@ -1,4 +1,4 @@
-"""What is cached is forgotten when, and only when, something that takes part in generating it changes."""
+"""A cached program is discarded if, and only if, something that takes part in generating it changes."""
 
 import ast
 import shutil

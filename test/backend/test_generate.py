@@ -1,4 +1,4 @@
-"""What ``robot_dynamics generate`` writes is compiled, run and compared with Pinocchio."""
+"""Files of ``robot_dynamics generate`` are compiled, run and compared with Pinocchio."""
 
 import ctypes
 import subprocess

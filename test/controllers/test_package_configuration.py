@@ -1,4 +1,4 @@
-"""What CMake makes of the generated package beside packages of ROS of several versions.
+"""CMake's configuration of the generated package beside packages of ROS of several versions.
 
 The packages found are empty: configured, not built. cmake itself and the package's files are real.
 """

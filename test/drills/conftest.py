@@ -2,7 +2,7 @@
 
 
 def pytest_terminal_summary(terminalreporter):
-    """What the observer saw of each drill."""
+    """Table of the observer's measurements, one row for each drill."""
     reports = [*terminalreporter.stats.get("passed", []), *terminalreporter.stats.get("failed", [])]
     rows = [(dict(r.user_properties), r.outcome) for r in reports if getattr(r, "when", "") == "call"]
     rows = [(row, outcome) for row, outcome in rows if "fault" in row]

@@ -151,7 +151,7 @@ def test_a_machine_is_moved_over_a_bad_cable_and_stops_where_it_is_cut(name, nat
 
 
 def drill(run):
-    """What the operator does, at the controller's host; when it set out last, was cut off, and back."""
+    """Run the operator at the controller's host; give the times of its last start, the cut and the repair."""
     machine, cable, near = run.machine, run.cable, run.near
     first, second = map(np.array, machine.goals)
     peer = Peer(this_host_only=False)
@@ -197,7 +197,7 @@ def stands(run, peer, operator):
 
 
 def goes_on(run, peer, operator):
-    """What follows the fed trajectories goes on alone; once mended, efforts come again, and no trajectory."""
+    """The fed controller goes on alone. After the repair efforts come again, and no trajectory."""
     machine, (first, second) = run.machine, run.machine.goals
     cut = time.monotonic()
     operator.sender.publish(machine.send[2]([(1.0, first)]))

@@ -48,7 +48,7 @@ SETTLED = 1.0
 
 
 def settled(peer, node):
-    """What a node uses, once that does not change any more."""
+    """Use of the graph by a node, once it does not change any more."""
     state = [set(), time.monotonic()]
 
     def same():
@@ -95,7 +95,7 @@ def enforcing(keystore):
 
 @pytest.fixture
 def refused(tmp_path):
-    """What a node says that shall enforce a keystore without keys, before it ends."""
+    """Output of a node that must enforce a keystore without keys, until it ends."""
     enclave = tmp_path / "enclaves" / "robot_model"
     enclave.mkdir(parents=True)
     for name in ("identity_ca.cert", "cert", "key", "permissions_ca.cert"):

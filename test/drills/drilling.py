@@ -25,7 +25,7 @@ MODULES = (
     faults_of_clocks,
     faults_of_processes,
 )
-"""Which have filled the table; processes that are killed come last."""
+"""Modules that fill the table; the faults that kill processes come last."""
 
 ORDER = [module.__name__ for module in MODULES]
 

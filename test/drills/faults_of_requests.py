@@ -228,7 +228,7 @@ ABSURD: dict[str, tuple[Any, ...]] = {
 }
 
 NOT_GIVEN = {"max_effort": [0.0], "damping": [0.0], "friction": [0.0], "effort_error": [0.05]}
-"""What comes nearest to lists that nobody has set."""
+"""Values nearest to lists that nobody has set."""
 
 
 @fault((*CONTROLLERS, *FEEDERS, "model", "simulator"))

@@ -18,7 +18,7 @@ from robot_dynamics.ros.support.messages import nanoseconds_to_stamp, stamp_to_n
 
 IN_EITHER_TIME = (*PLATFORMS, *(f"{name}_in_simulated_time" for name in PLATFORMS[:2]))
 OTHERWISE = "no joint state for|gets a state every|jumped|ran backwards|beyond|would step|no pose near"
-"""What a machine with more to do than it can brings about: faults of states, with outcomes of their own."""
+"""Messages for faults of states that an overloaded computer causes, with outcomes of their own."""
 THROWN = "no pose near"
 """Nothing is known of a platform that was thrown so far: no stop, no brakes but those of lost states."""
 

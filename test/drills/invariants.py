@@ -1,4 +1,4 @@
-"""What must hold of the efforts that an observer has seen, whatever happened meanwhile."""
+"""Invariants of the efforts that an observer has seen, under every fault."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class Record:
 
 @dataclass(frozen=True)
 class Promise:
-    """What a node promises about the efforts on one topic.
+    """Promise of a node about the efforts on one topic.
 
     Attributes:
         topic: of the efforts.
@@ -95,7 +95,7 @@ class Promise:
 
 @dataclass
 class Verdict:
-    """What came of a drill.
+    """Result of a drill.
 
     Attributes:
         messages: that were judged.

@@ -1,4 +1,4 @@
-"""How a 1500 kg platform comes down when its states stop coming: speeds of legs at their stops, by MuJoCo.
+"""Descent of a 1500 kg platform after its states are lost: speeds of legs at their stops, by MuJoCo.
 
     PYTHONPATH=test/harness python test/drills/loss_of_states.py --moving 0.2 --unknown 75
 

@@ -1,4 +1,4 @@
-"""What is drilled, and what it is told to do."""
+"""Robots of the drills, and their commands."""
 
 from __future__ import annotations
 

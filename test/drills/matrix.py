@@ -21,10 +21,10 @@ CONTACTS = "faults_of_contacts"
 
 @dataclass(frozen=True)
 class Reason:
-    """Why faults are not done to machines.
+    """Reason for which faults are not applied to robots.
 
     Attributes:
-        text: why.
+        text: the reason in words.
         faults: patterns of their names, or of the modules that they are in.
         columns: patterns of the machines' names.
     """

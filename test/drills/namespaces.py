@@ -23,7 +23,7 @@ NEEDED = ("ip", "unshare", "nsenter", "setpriv")
 
 
 def impossible() -> str:
-    """Why this machine allows no network namespaces with a cable; empty where it does."""
+    """Reason for which this computer allows no network namespaces with a cable; empty: it allows them."""
     missing = [program for program in NEEDED if shutil.which(program) is None]
     if missing:
         return f"{', '.join(missing)} is not installed"

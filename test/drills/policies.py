@@ -1,4 +1,4 @@
-"""What a node may use by its security policy, and what it uses by the graph of a running system."""
+"""Topics and services that a node may use by its policy, and those in the graph of a running system."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _ACTION_PARTS = "/_action/"
 
 
 def declared(node: str) -> set[Use]:
-    """What the policy of a node in the root namespace allows."""
+    """Uses that the policy of a node in the root namespace allows."""
     root = ElementTree.parse(FOLDER / f"{node}.policy.xml").getroot()
     profile = root.find("enclaves/enclave/profiles/profile")
     assert profile is not None and profile.get("node") == node and profile.get("ns") == "/"
@@ -35,7 +35,7 @@ def _full(name: str, node: str) -> str:
 
 
 def used(observer: Any, node: str) -> set[Use]:
-    """What a running node in the root namespace uses, as another node sees it."""
+    """Uses of a running node in the root namespace, as another node sees them."""
     return set(_uses(observer, node))
 
 

@@ -13,7 +13,7 @@ from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory, MultiDOFJointTrajectory
 
 FED = "joint_trajectory_controller/joint_trajectory"
-"""What a feeder sends on."""
+"""Topic on which a feedforward node sends."""
 
 
 def position(state: JointState) -> np.ndarray:
@@ -29,7 +29,7 @@ def place(pose: PoseStamped) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Machine:
-    """What is moved over the cable.
+    """Robot that is moved over the cable.
 
     Attributes:
         node: its controller.

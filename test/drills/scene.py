@@ -182,7 +182,7 @@ class Scene:
             self._latched = self.process, end
 
     def put_home(self) -> None:
-        """What people do with a machine that was thrown so far that it rests on its brakes."""
+        """Bring home, as people do, a robot that was driven so far that it rests on its brakes."""
         raise NotImplementedError
 
     def rest(self, seconds: float) -> None:
@@ -252,7 +252,7 @@ class Scene:
         return bool(answer.success) and answer.message == "holding position"
 
     def judge(self, began: float, largest_step: float) -> Verdict:
-        """What the observer has seen since, held against what the node promises."""
+        """Compare the efforts that the observer has seen since then with the node's promises."""
         seen = self.record.read()
         during, waited = (began, seen[-1].at), self._waits.between
         return invariants.judge(

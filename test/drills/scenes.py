@@ -30,7 +30,7 @@ from wire import PLANT
 from robot_dynamics.ros.support import qos
 
 OF_SECOND = "second/efforts"
-"""What a second node alone sends."""
+"""Topic on which only a second node sends."""
 
 
 def _commanded(topic: str, limits: Sequence[float]) -> tuple[Promise, ...]:

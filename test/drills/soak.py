@@ -45,10 +45,10 @@ GOALS = ((0.9, -0.6), (0.2, 0.5), (-0.4, 0.3))
 
 @dataclass
 class Run:
-    """What was seen of one run.
+    """Measurements of one run.
 
     Attributes:
-        title: what it was.
+        title: name of the run.
         simulated: time [s].
         seconds: by the wall clock.
         memory: of each process at each look [MB].

@@ -24,7 +24,7 @@ def newest(peer, kept):
 
 
 class Page:
-    """What a user sees and does."""
+    """The page as a user sees and operates it."""
 
     def __init__(self, peer, driver, address):
         self.peer, self.driver = peer, driver

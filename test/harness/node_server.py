@@ -41,7 +41,7 @@ def _thread_is_on_another_host() -> bool:
 
 
 class ForkedProcess:
-    """What a node's starter needs of ``subprocess.Popen``."""
+    """Part of ``subprocess.Popen`` that a node's starter needs."""
 
     def __init__(self, module: str, arguments: Sequence[str], variables: Mapping[str, str]) -> None:
         _start_server()

@@ -1,4 +1,4 @@
-"""How long tests wait: every limit stands here, and the variable RD_PATIENCE multiplies them all.
+"""Time limits of tests: every limit stands here, and the variable RD_PATIENCE multiplies them all.
 
 A limit only bounds a failure. A passing test waits for a condition and never so long, so that the limits are
 wide enough for a machine with several times more to do than it has cores.

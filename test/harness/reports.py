@@ -1,4 +1,4 @@
-"""What nodes say of themselves on /diagnostics, for tests."""
+"""Reports of nodes on /diagnostics, for tests."""
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 

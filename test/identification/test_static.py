@@ -67,7 +67,7 @@ def test_a_pose_from_one_side_hides_its_weight(chain):
 
 
 def test_planned_poses_tell_a_payload_in_spite_of_static_friction(chain, tmp_path, capsys):
-    """What holds a joint at rest is anything up to its friction, against the side that it came from."""
+    """Static friction holds a joint with any effort up to its limit, against the side that it came from."""
     pytest.importorskip("mujoco", reason="mujoco is not installed")
     from robot_dynamics.identification.excitation.points import read_points
 

@@ -1,4 +1,4 @@
-"""What numpy would turn into numbers silently is refused, and the argument is named."""
+"""Values that numpy would turn into numbers silently are refused, and the argument is named."""
 
 import datetime
 import decimal

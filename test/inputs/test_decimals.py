@@ -1,4 +1,4 @@
-"""Which words are numbers."""
+"""Words that are numbers, and words that are not."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""What passes the gate for YAML, and what is refused: shortly, quickly and by this package's own error."""
+"""Validation of YAML: accepted documents, and refusals, short, quick and by the package's own error."""
 
 import math
 

@@ -56,7 +56,7 @@ class Launch:
             )
 
     def command(self, file: str, arguments: tuple[str, ...]) -> list[str]:
-        """What is run."""
+        """Command line that is run."""
         return [sys.executable, "-c", PROGRAM, str(resource(f"launch/{file}.launch.py")), *arguments]
 
     def __enter__(self) -> "Launch":

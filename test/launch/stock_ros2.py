@@ -51,7 +51,7 @@ class StockLaunch(Launch):
     """``ros2 launch robot_dynamics FILE ARGUMENTS``."""
 
     def command(self, file: str, arguments: tuple[str, ...]) -> list[str]:
-        """What is run."""
+        """Command line that is run."""
         return ["ros2", "launch", "--noninteractive", "robot_dynamics", f"{file}.launch.py", *arguments]
 
     def pid(self, node: str) -> int:

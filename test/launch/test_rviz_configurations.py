@@ -150,7 +150,7 @@ def test_rviz2_loads_it_and_subscribes_to_what_the_nodes_publish(name, namespace
 
 @pytest.mark.ros
 def test_rviz2_draws_the_markers_of_an_arm():
-    """What the node markers publishes is taken without a complaint."""
+    """RViz takes the messages of the node markers without a complaint."""
     rviz_program()
     from ros_harness import NodeProcess, peer_with
     from sensor_msgs.msg import JointState

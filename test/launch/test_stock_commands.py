@@ -64,7 +64,7 @@ def own_arm(folder: Path) -> str:
 
 
 def send_goal(session: Session, controller: str, positions: dict[str, float], tolerance: float) -> str:
-    """What ``ros2 action send_goal`` prints until a goal of two seconds has ended."""
+    """Output of ``ros2 action send_goal`` until a goal of two seconds has ended."""
     points = [{"positions": list(positions.values()), "time_from_start": {"sec": 2}}]
     tolerances = [{"name": name, "position": tolerance} for name in positions]
     goal = {

@@ -29,7 +29,7 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def printed(folder):
-    """What the command prints while it writes the files, as {file: (multiplications, additions, …)}."""
+    """Output of the command while it writes the files, as {file: (multiplications, additions, …)}."""
     import contextlib
     import io
 

@@ -66,7 +66,7 @@ def test_a_spare_waits_takes_over_and_is_left_alone(host):
             waits = "not activated: efforts of /{} arrive on /effort_controller/commands"
 
             def owners():
-                """Where discovery is slow the first may be the one that waits."""
+                """Owner and spare: with slow discovery the first node may be the one that waits."""
                 pairs = ((NODE, SPARE), (SPARE, NODE))
                 return [pair for pair in pairs if waits.format(pair[0]) in nodes[pair[1]].output]
 

@@ -1,4 +1,4 @@
-"""What the controller says of itself on /diagnostics: each level provoked, with its reason."""
+"""Reports of the controller on /diagnostics: each level provoked, with its reason."""
 
 import time
 

@@ -1,4 +1,4 @@
-"""Where rclpy lacks the calls that the hot loops take, the executor does their work."""
+"""The executor does the work of the hot loops if rclpy lacks the calls that they take."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What the node's own thread makes of the native loop's record."""
+"""Reports that the node's own thread makes of the native loop's record."""
 
 from types import SimpleNamespace
 from typing import Any

@@ -1,4 +1,4 @@
-"""What the operating system is asked for, read back from it."""
+"""Requests to the operating system, read back from it."""
 
 import ctypes
 import os

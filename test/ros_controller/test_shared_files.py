@@ -1,4 +1,4 @@
-"""What files for other controllers and for ROS set: it counts here too, or the log tells that not."""
+"""Settings in files for other controllers and for ROS: they count here too, or the log tells that not."""
 
 import pytest
 import rclpy

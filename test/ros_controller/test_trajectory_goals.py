@@ -1,4 +1,4 @@
-"""How goals of FollowJointTrajectory end, where the test plays the server and needs no control_msgs."""
+"""Ends of FollowJointTrajectory goals; the test plays the server and needs no control_msgs."""
 
 from types import SimpleNamespace
 
@@ -82,7 +82,7 @@ class Door:
         return command
 
     def request(self, position, joint="hinge", path=(), **changes):
-        """What a goal asks for: be there in a second; ``changes`` replace fields of it."""
+        """Request of a goal: be there in a second; ``changes`` replace fields of it."""
         point = JointTrajectoryPoint(positions=[position], time_from_start=Duration(sec=1))
         goal = {
             "trajectory": JointTrajectory(joint_names=[joint], points=[point]),

@@ -1,4 +1,4 @@
-"""How the processes of nodes end."""
+"""Ends of the nodes' processes."""
 
 import os
 import signal

@@ -74,7 +74,7 @@ def described(peer, node, names, given):
 
 
 def documented(node):
-    """What the table of the site has of each parameter."""
+    """Row of each parameter in the table of the site."""
     for name, known in tool("node_parameters").node_parameters(node).items():
         text = f"{known.text} [{known.unit}]" if known.unit else known.text
         default = (list(known.default) or None) if known.array else known.default
@@ -101,7 +101,7 @@ def offer(node):
 
 
 def unsaid_topics(node, topics, table):
-    """What the page does not tell of the topics."""
+    """Facts of the topics that the page does not tell."""
     for name, (kind, reliabilities) in topics.items():
         about = [row for row in table if is_row_of(row, name, node)]
         text = " ".join(row.text for row in about)
@@ -118,7 +118,7 @@ def unsaid_services(node, services, table):
 
 
 def invented(node, names, table):
-    """What the page names and the node does not offer."""
+    """Names on the page that the node does not offer."""
     for row in table:
         if row.type.split("/")[0] not in WHERE_INSTALLED and not any(is_row_of(row, n, node) for n in names):
             yield row.name

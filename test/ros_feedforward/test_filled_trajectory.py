@@ -1,4 +1,4 @@
-"""What the feeder sends, made at once from arrays, is what ROS makes of the same points one by one."""
+"""Messages made at once from arrays equal those that ROS makes of the same points one by one."""
 
 from types import SimpleNamespace
 

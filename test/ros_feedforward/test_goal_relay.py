@@ -43,7 +43,7 @@ class _Slow(ActionServer):
 
 
 class Controller:
-    """What the feeder finds downstream."""
+    """Controller downstream of the feedforward node."""
 
     def __init__(self, peer):
         self.goals = []

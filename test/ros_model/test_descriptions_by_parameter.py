@@ -59,7 +59,7 @@ def test_garbage_is_answered_with_the_reason_and_blocks_nothing(node):
 
 @pytest.mark.ros
 def test_a_robot_that_does_not_fit_by_parameter_leaves_the_topic_open():
-    """What only the making of the controller shows is logged; the topic then counts again."""
+    """Faults that only the making of the controller shows are logged; the topic then counts again."""
     node, two_gains = "computed_torque_controller", [1.0, 2.0]
     hand = """<link name="hand"><inertial><mass value="1"/>
       <inertia ixx="0.1" ixy="0" ixz="0" iyy="0.1" iyz="0" izz="0.1"/></inertial></link>

@@ -19,7 +19,7 @@ START = {"payload_mass": 0.0, "kp": [100.0], "robot_compensates_gravity": False}
 
 
 class Process(Node):
-    """What a process of the node is to the memory."""
+    """Node with the members that the memory uses, in place of a process of the real node."""
 
     def __init__(self, context, start, **options):
         super().__init__("arm", context=context, use_global_arguments=False)

@@ -1,4 +1,4 @@
-"""What the simulator says of itself on /diagnostics: each level provoked, with its reason."""
+"""Reports of the simulator on /diagnostics: each level provoked, with its reason."""
 
 from pathlib import Path
 

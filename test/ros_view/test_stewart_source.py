@@ -1,4 +1,4 @@
-"""What the page shows beside a platform's name, from real topics."""
+"""Values that the page shows beside a platform's name, from real topics."""
 
 from __future__ import annotations
 

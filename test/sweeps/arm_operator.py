@@ -1,4 +1,4 @@
-"""What operators do to one arm, at random and legal, and what must hold in every cycle.
+"""Random legal commands of operators to one arm, and the invariants of every cycle.
 
 The events: trajectories, targets of one point, target poses, holds, stops, parking, modes, gains, live
 limits, blocked joints, a joint that jams, a push, lost and late states. Commands that are refused have

@@ -1,4 +1,4 @@
-"""What operators do to one platform, at random and legal, and what must hold in every cycle.
+"""Random legal commands of operators to one platform, and the invariants of every cycle.
 
 The platforms weigh 2 kg, 25 kg and 2 t. In half of the sequences something is declared wrongly: masses,
 friction of 0 to 3 times the real one, gravity that is tilted by up to 10 degrees. The events: trajectories,

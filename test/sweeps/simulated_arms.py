@@ -33,7 +33,7 @@ STICTION = 0.005
 
 @dataclass(frozen=True)
 class Friction:
-    """What the drives add to the links' efforts, (n,) each."""
+    """Efforts of the actuators beside those of the links: friction and rotor inertia, (n,) each."""
 
     rotor: np.ndarray
     damping: np.ndarray
@@ -162,7 +162,7 @@ def arm(draw: np.random.Generator, index: int, load: bool = True) -> Arm:
 
 @dataclass(frozen=True)
 class Conditions:
-    """How a run was moved and measured."""
+    """Conditions of a run: its motion and its measurements."""
 
     rate: float
     delay: float

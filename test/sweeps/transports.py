@@ -81,7 +81,7 @@ COUNTED = 0.05
 
 @dataclass
 class Phase:
-    """What was seen of one phase.
+    """Measurements of one phase.
 
     Attributes:
         title: of the phase.

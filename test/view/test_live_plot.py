@@ -1,4 +1,4 @@
-"""What a chart of the page is given, without a browser."""
+"""Data given to a chart of the page, without a browser."""
 
 import pytest
 from ros_harness import free_port

@@ -1,4 +1,4 @@
-"""Where meshes are found, and what is drawn for a link that has none."""
+"""Places of meshes, and the shapes drawn for a link that has none."""
 
 from __future__ import annotations
 

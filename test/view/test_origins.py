@@ -1,4 +1,4 @@
-"""Which pages may talk to the server, and a server that keeps to it."""
+"""Pages that may talk to the server, and a server that refuses the others."""
 
 from __future__ import annotations
 

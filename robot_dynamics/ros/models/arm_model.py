@@ -67,7 +67,7 @@ class ModelParameters(ChainParameters):
 
 @dataclass(frozen=True)
 class FollowParameters:
-    """Whose payload, gravity and friction count."""
+    """Source of payload, gravity and friction."""
 
     follow_robot_model: bool = parameter(
         False,
