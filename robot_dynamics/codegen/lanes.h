@@ -167,7 +167,7 @@ static inline lanes sqrt_lanes(lanes x)
 #define MOVES
 #endif
 
-/* Where states are rows of an array: LANES of its entries wherever they lie. */
+/* Vector for states that are rows of an array: LANES of its entries, without more alignment. */
 typedef double unaligned __attribute__((vector_size(8 * LANES), aligned(8), may_alias));
 
 #ifdef __clang__
@@ -322,7 +322,7 @@ static inline double not_finite(const double *values, size_t count)
     return rest;
 }
 
-/* Whether every lane of a sum of (value * 0) is zero, that is, whether every value was finite. */
+/* True if every lane of a sum of (value * 0) is zero, that is, if every value was finite. */
 static inline int all_zero(lanes sum)
 {
     int zero = 1;

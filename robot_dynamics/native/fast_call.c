@@ -19,7 +19,7 @@ void fast_call_configure(object *none_object, object *ndarray, object *float64, 
     *(void **)&new_array = py_array_new;
 }
 
-/* What this file believes about an array. */
+/* Layout of an array as this file believes it to be. */
 void fast_call_probe(const array *value, int64_t *answers)
 {
     answers[0] = (int64_t)(intptr_t)value->type;
@@ -39,7 +39,7 @@ object *fast_call_probe_new(int axes, const py_size *shape)
     return made_array(axes, shape);
 }
 
-/* Whether references are counted where this file believes, from 1. */
+/* True if references are counted where this file believes, from 1. */
 int fast_call_probe_references(void)
 {
     const py_size shape = 1;
@@ -55,13 +55,13 @@ int fast_call_probe_references(void)
     return alone && shared;
 }
 
-/* Whether a capsule holds its pointer where this file believes. */
+/* True if a capsule holds its pointer where this file believes. */
 int fast_call_probe_capsule(object *value)
 {
     return ((const capsule *)value)->pointer == PyCapsule_GetPointer(value, NULL);
 }
 
-/* Whether all results are finite. */
+/* True if all results are finite. */
 static inline int run(const function *f, const call_inputs *taken, void *out)
 {
     if (taken->axes == 1) {

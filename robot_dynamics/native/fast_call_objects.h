@@ -54,7 +54,7 @@ typedef struct {
     size_t row;                             /* number of entries */
 } output;
 
-/* What fast_call.py describes; the structure there must match. */
+/* Function as fast_call.py describes it; the structure there must match. */
 typedef struct {
     const char *name;
     const char *documentation;
@@ -113,7 +113,7 @@ static inline int is_plain(const array *value, int flags)
     return value->type == array_type && value->element_type == float64_type && (value->flags & flags) == flags;
 }
 
-/* How often an object is referred to. Newer Pythons use the upper half for other things. */
+/* Number of references to an object. Newer Pythons use the upper half for other things. */
 static inline uint32_t references(const object *value)
 {
     return (uint32_t)*(const py_size *)value;

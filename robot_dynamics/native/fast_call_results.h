@@ -13,7 +13,7 @@ static int meet(const double *first, size_t first_size, const double *second, si
     return a < b + sizeof(double) * second_size && b < a + sizeof(double) * first_size;
 }
 
-/* Whether writing rows of `row` doubles to `out` could overwrite an input that is still needed. */
+/* True if writing rows of `row` doubles to `out` could overwrite an input that is still needed. */
 static int overlaps(const double *in, size_t in_row, const double *out, size_t row, size_t count)
 {
     return !(in == out && in_row == row) && meet(in, in_row * count, out, row * count);
@@ -32,7 +32,7 @@ static inline int shape_of(const output *wanted, const call_inputs *taken, py_si
     return axes;
 }
 
-/* Whether an array is one that numpy would make for a result of this shape, and may be written to. */
+/* True if an array is one that numpy would make for a result of this shape, and may be written to. */
 static inline int has_shape(const array *target, int axes, const py_size *shape)
 {
     if (!is_plain(target, CONTIGUOUS | ALIGNED | WRITEABLE) || target->axes != axes) {
@@ -46,7 +46,7 @@ static inline int has_shape(const array *target, int axes, const py_size *shape)
     return 1;
 }
 
-/* Whether a result can be written to an array of the caller. */
+/* True if a result can be written to an array of the caller. */
 static inline int fits(const array *target, const output *wanted, const call_inputs *taken)
 {
     py_size shape[1 + MOST_AXES];
@@ -61,7 +61,7 @@ static inline int fits(const array *target, const output *wanted, const call_inp
     return 1;
 }
 
-/* Whether the place of output `next` lies over that of an earlier one. */
+/* True if the place of output `next` lies over that of an earlier one. */
 static int meets_another(double *const *places, const output *wanted, int next, size_t samples)
 {
     for (int i = 0; i < next; ++i) {
@@ -72,7 +72,7 @@ static int meets_another(double *const *places, const output *wanted, int next, 
     return 0;
 }
 
-/* Whether an earlier result can be filled again: nobody but the function refers to it, weakly or by a view, and
+/* True if an earlier result can be filled again: nobody but the function refers to it, weakly or by a view, and
  * nobody has made another array of it. */
 static inline int is_free(const array *earlier, const output *wanted)
 {

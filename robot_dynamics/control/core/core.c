@@ -265,7 +265,7 @@ void rd_core_measure(rd_core *core, const double *effort)
     core->measures = known;
 }
 
-/* What rests on brakes, without efforts, stays where they let it be: the reference is there when they let go. */
+/* A robot that rests on brakes without efforts stays there: its place is the reference when they let go. */
 static void rest_on_brakes(rd_core *core)
 {
     if (core->braked && !core->settings->machine->stray && !core->stopping.kind && !rd_has_plan(core)
@@ -421,7 +421,7 @@ void rd_core_lost_states(rd_core *core, double age)
     rd_core_publish(core);
 }
 
-/* What a machine declares as safe, where it has a way of its own to come to rest; whether it has. */
+/* Safe output of a machine that has a way of its own to come to rest; true if it has one. */
 static int settle(rd_core *core, double since)
 {
     const rd_settings *settings = core->settings;

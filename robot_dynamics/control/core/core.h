@@ -33,7 +33,7 @@ enum rd_arm_mode {
     RD_CALLED                     /* calls rd_settings.called */
 };
 
-/* What the controller does. */
+/* Phase of the controller. */
 enum rd_phase {
     RD_WAITING,                   /* waiting for the first joint state */
     RD_HOLDING,                   /* holding position */
@@ -52,14 +52,14 @@ enum rd_stop_kind {
     RD_STOP_EMERGENCY             /* with rd_settings.stop_deceleration */
 };
 
-/* What is sent when the controller cannot control. */
+/* Fail-safe output: sent when the controller cannot control. */
 enum rd_safe_output {
     RD_GRAVITY_FADE,              /* carries the weight at the last known position and fades to zero */
     RD_ZERO,                      /* stops at once */
     RD_SETTLE                     /* a platform goes down to its park pose */
 };
 
-/* What the actuators take. */
+/* Commands that the actuators take. */
 enum rd_command {
     RD_COMMAND_EFFORT,            /* efforts: the controller closes the loop */
     RD_COMMAND_VELOCITY,          /* velocities of the reference, with a slow correction of the position */
@@ -69,8 +69,8 @@ enum rd_command {
 /* Efforts beside brakes. */
 enum rd_brakes { RD_ALL, RD_FALLING, RD_RISING };
 
-/* Why a state cannot follow from the one before; rd_discontinuity_text has it in words. From RD_BEYOND on: a measured
- * state of the machine's own is beyond a limit. */
+/* Reason why a state cannot follow from the one before; rd_discontinuity_text has it in words.
+ * From RD_BEYOND on: a measured state of the machine's own is beyond a limit. */
 enum rd_discontinuity {
     RD_CONTINUOUS, RD_BACKWARDS, RD_JUMPED, RD_AHEAD, RD_TOO_FAST, RD_EFFORT_STEP, RD_BEYOND
 };
@@ -93,7 +93,7 @@ enum rd_rule {
 };
 enum { RD_RULES = 13 };            /* rules, RD_NO_RULE included */
 
-/* What an external effort beyond its threshold begins. */
+/* Reaction to an external effort beyond its threshold. */
 enum rd_on_contact { RD_CONTACT_OFF, RD_CONTACT_REPORT, RD_CONTACT_HOLD, RD_CONTACT_YIELD, RD_CONTACT_RETREAT };
 
 /* The line of a rule in the table. */
@@ -117,10 +117,10 @@ typedef struct {
     uint64_t reverted;            /* number of the model that is in force again, because a newer one had just come; 0: none */
 } rd_trip;
 
-/* Whether gains or effort limits stand what they are for. */
+/* Verdict: gains or effort limits stand what they are for, barely stand it, or fail. */
 enum rd_standing { RD_STANDS, RD_BARELY_STANDS, RD_FAILS };
 
-/* What became of a plan. */
+/* Outcome of a plan. */
 enum rd_verdict { RD_PENDING, RD_ACCEPTED, RD_SUPERSEDED, RD_LATE, RD_QUEUE_FULL, RD_LATCHED };
 
 enum { RD_MOST_WAITING = 10 };    /* plans that wait for their start */
@@ -139,7 +139,7 @@ typedef struct {
     double *position, *velocity, *acceleration; /* (n) */
 } rd_motion;
 
-/* What a law is given: measured state, reference of now, and reference half a control period ahead; all (n). */
+/* Inputs of a law: measured state, current reference, and reference half a control period ahead; all (n). */
 typedef struct {
     int32_t joints;
     double time, half_period;     /* [s]; half_period is 0 where the model is not evaluated ahead */
@@ -169,7 +169,7 @@ typedef struct rd_rules {
 /* Axes of the springs of a frame. */
 enum rd_task_axes { RD_TASK_ROOT, RD_TASK_FRAME };
 
-/* What keeps the posture from moving the frame. */
+/* Projector that keeps the posture from moving the frame. */
 enum rd_projector {
     RD_PROJECT_DYNAMIC,           /* the frame's acceleration stays as it is */
     RD_PROJECT_KINEMATIC,         /* the frame's force stays as it is */
@@ -333,7 +333,7 @@ rd_measured *rd_measured_new(int m, int n, double timeout, const double *rest, c
 void rd_measured_free(rd_measured *measured);
 /* From the thread of the cycle, before it: positions (m) and velocities (m, NULL: none) of a state; NAN: not of this joint. */
 void rd_measured_take(rd_measured *measured, double time, const double *position, const double *velocity);
-/* Whether every joint has had a state; before that there is no effort. NULL: there are none. */
+/* True if every joint has had a state; before that there is no effort. NULL: there are none. */
 int rd_measured_known(const rd_measured *measured);
 /* From the thread of the cycle: their motion (3 m) in the last cycle, as kernels take it. */
 void rd_measured_motion(const rd_measured *measured, double *motion);
@@ -356,20 +356,20 @@ int rd_arm_unknown_efforts(const rd_settings *settings, int n, const double *low
 int rd_arm_inertia(const rd_settings *settings, int n, const double *lower, const double *upper, double *inertia);
 /* Dry friction of a joint at most [N m or N]. */
 double rd_arm_friction(const rd_settings *settings, int joint);
-/* Whether a joint of such an inertia arrives within its settled error in spite of its friction; else why not, and which
+/* True if a joint of such an inertia arrives within its settled error in spite of its friction; else why not, and which
  * parameter changes it. */
 int rd_arrival_text(const rd_settings *settings, int joint, double inertia, const char *name, const char *unit,
                     char *text, size_t bytes);
-/* Whether the gains of an arm's joints are stable with a state every `period` [s]; else why not, in `text` of so many
+/* True if the gains of an arm's joints are stable with a state every `period` [s]; else why not, in `text` of so many
  * bytes, with the largest gain that is. */
 int rd_gains_text(const rd_settings *settings, int n, double period, const char *const *names, char *text, size_t bytes);
 /* Longest periods of the states (n) that the gains of each joint stand [s]; infinite where they are not judged. */
 void rd_longest_periods(const rd_settings *settings, int n, double *periods);
-/* Whether effort limits carry an arm at rest at a position (n), as far as they are lower than those `before` (n; NULL: all);
+/* True if effort limits carry an arm at rest at a position (n), as far as they are lower than those `before` (n; NULL: all);
  * else why not. */
 int rd_weight_text(const rd_settings *settings, int n, const double *position, const double *before,
                    const char *const *names, char *text, size_t bytes);
-/* Whether the gains of computed torque are stable with these settings while an arm at a position (n) has the load of those
+/* True if the gains of computed torque are stable with these settings while an arm at a position (n) has the load of those
  * `before`: until a declared load is on it, and longer where it is not. External efforts (n) that are those of the load
  * say that it is. Else why not. */
 int rd_load_text(const rd_settings *settings, int n, const rd_settings *before, const double *position,
@@ -411,7 +411,7 @@ const rd_rule_info *rd_rule_table(int rule);
 /* Thresholds of a rule for a robot of n joints or legs, in `out` (n, 2 at least), infinite where it is off: one per joint or
  * leg, one for the robot, or two for its pose; how many, 0: these settings do not watch it. */
 int rd_rule_thresholds(const rd_settings *settings, int n, int rule, double *out);
-/* Whether a trip of a rule leaves model or states in doubt: the robot is then not to be moved by hand. */
+/* True if a trip of a rule leaves model or states in doubt: the robot is then not to be moved by hand. */
 int rd_rule_doubts(int rule);
 /* A trip in words, in `text` of so many bytes; the name of the joint or robot, and its unit. */
 void rd_trip_text(const rd_trip *trip, const char *joint, const char *unit, char *text, size_t bytes);

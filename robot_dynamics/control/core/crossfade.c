@@ -1,4 +1,4 @@
-/* What comes and goes in ramps: a law that is replaced, a load that is let go, efforts beside brakes. */
+/* Ramps: a law that is replaced, a load that is let go, efforts beside brakes. */
 #include "internal.h"
 
 static const double SOON = 0.05; /* in which a stop lets go of a change of model or law [s] */
@@ -9,7 +9,7 @@ double rd_ramp_down(double since, double duration)
     return share > 0.0 ? share : 0.0;
 }
 
-/* What is left at `time` of the difference from a law that was in use before, added to `effort`. */
+/* Add to `effort` the rest, at `time`, of the difference from a law that was in use before. */
 void rd_add_fading(rd_core *core, double time, double *effort)
 {
     if (!core->fades) {
@@ -53,7 +53,7 @@ void rd_end_fading_soon(rd_core *core, double time)
     }
 }
 
-/* What is under way counts on from where it was when the clock is set back. */
+/* Share of the efforts beside brakes. An active ramp goes on from its place when the clock is set back. */
 double rd_brake_share(const rd_core *core, double time)
 {
     const rd_settings *settings = core->settings;

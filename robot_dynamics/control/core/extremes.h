@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-/* What fmax and fmin give: the other number where one is none. */
+/* Results of fmax and fmin: if one argument is NaN, the other one. */
 static inline double rd_larger(double a, double b)
 {
     return a > b || isnan(b) ? a : b;

@@ -179,7 +179,7 @@ static int is_far(int n, const double *from, const double *to, double most)
     return 0;
 }
 
-/* Whether a reference goes on from where the core's own is, by position and velocity. */
+/* True if a reference goes on from where the core's own is, by position and velocity. */
 static int is_joined(const rd_core *core, const rd_motion *begins, double most)
 {
     for (int j = 0; j < core->n; ++j) {
@@ -216,7 +216,7 @@ static void copy_reference(const rd_motion *to, const double *const *from, int n
     rd_copy(to->acceleration, from[2], n);
 }
 
-/* What the stream says in this cycle. A reference for the next period was given in the last one for this; between
+/* Stream of this cycle. A reference for the next period was given in the last one for this; between
  * both lies the acceleration that the law looks ahead to. */
 static void write_stream(rd_follower *follower, const rd_cycle *cycle, int n)
 {

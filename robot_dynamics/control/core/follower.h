@@ -17,7 +17,7 @@ typedef struct rd_follower rd_follower;
 
 enum { RD_FOLLOWER_ARRAYS = RD_RECORD_ARRAYS + 2 };
 
-/* What a cycle brings. */
+/* Inputs of a cycle. */
 typedef struct {
     int64_t stamp;                /* of the state [ns] */
     int64_t steady;               /* steady time [ns] */
@@ -49,9 +49,9 @@ void rd_follower_drive_reference(const rd_follower *follower, double *position, 
 /* The time that a cycle takes whose simulator waits for it, from the step of the clock since the last cycle and the period of
  * the cycles [ns]. Steps may be too short, or zero, and longer ones follow; `ahead` is the sum of what is still to come. */
 int64_t rd_time_of_cycle(int64_t *ahead, int64_t clock, int64_t cycle);
-/* How long the fail-safe output has been active [s]; 0 while it is not. */
+/* Time since the fail-safe output began [s]; 0 while it is not active. */
 double rd_follower_fault_age(const rd_follower *follower);
-/* Whether the fail-safe output of a fault has been played to its end. */
+/* True if the fail-safe output of a fault has been played to its end. */
 int rd_follower_has_faded(const rd_follower *follower);
 /* The efforts (n) to leave behind: those with which the fail-safe output begins, or the last ones of a fail-safe output
  * that is active, but for those that brake the arm. */
@@ -60,7 +60,7 @@ const double *rd_follower_deactivate(rd_follower *follower);
 /* From another thread: slow down with the deceleration of an emergency stop and stay there until _reset_fault. Where the
  * follower is not active, its next activation begins so. */
 void rd_follower_emergency_stop(rd_follower *follower);
-/* Whether such a stop has been asked for since the last _reset_fault that succeeded. */
+/* True if such a stop has been asked for since the last _reset_fault that succeeded. */
 int rd_follower_is_stopped(const rd_follower *follower);
 /* From another thread, one at a time with _standing: end an emergency stop or a protective stop; 0 while the arm moves: it
  * must rest first. References are followed again when they are at rest where the arm is. */

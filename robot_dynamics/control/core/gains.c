@@ -305,9 +305,9 @@ double rd_known_ratio(const rd_core *core, int joint)
     return core->trip.latched ? fmin(1.0, rd_observer_ratio(core->observer, joint)) : 1.0;
 }
 
-/* What is too fast and gets faster has more inertia than its model, or bears a load that its feedback is too weak for: its
- * gains rise from state to state until it slows down, as far as half of the model's inertia, or what is known of it, stays
- * stable. `excess` is the speed of a joint beyond what it should have, `least` the share of the limit from which on it
+/* A joint that is too fast and gets faster has more inertia than its model, or a load beyond its feedback.
+ * Its gains rise from state to state until it slows down. They stay stable with half of the model's inertia,
+ * or with what is known of it. `excess` is the speed of a joint beyond what it should have, `least` the share of the limit from which on it
  * counts, and `stands` the latency at which the gains are no longer stable [s]. */
 static void stiffen(rd_core *core, const rd_settings *s, int j, double excess, double least, double stands)
 {
@@ -425,7 +425,7 @@ int rd_end_stiffness(rd_core *core, const rd_settings *before)
     return stiff;
 }
 
-/* What the periods leave of the gains of every joint of an arm, or of a platform, is as much as its own gains stand. */
+/* The periods leave as much of the gains of every joint, or of a platform, as its own gains stand. */
 void rd_soften(rd_core *core)
 {
     const rd_settings *s = core->settings;

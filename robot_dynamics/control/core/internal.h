@@ -1,4 +1,4 @@
-/* What the core's own files share; nobody else includes it. */
+/* Declarations that the core's own files share; nobody else includes them. */
 #ifndef RD_INTERNAL_H
 #define RD_INTERNAL_H
 
@@ -9,8 +9,8 @@
 #include <stdatomic.h>
 #include <string.h>
 
-/* What a machine adds to the state machine, called in its cycle; NULL where it has nothing to add. States, efforts and
- * their limits are those of the joints; references are in coordinates of the machine's own. */
+/* Functions of a machine that the state machine calls in its cycle; NULL: it adds nothing. States, efforts
+ * and their limits are those of the joints; references are in coordinates of the machine's own. */
 struct rd_machine {
     size_t state_size;            /* bytes that every core has for it in machine_state */
     unsigned without_feedback;    /* bit m: the law of mode m feeds no position back */
@@ -37,7 +37,7 @@ struct rd_machine {
     void (*find_rate)(const struct rd_core *core, double *rate);
     /* The effort that bears the robot at its velocity without any acceleration; whether the model has one. */
     int (*bearing)(struct rd_core *core, const struct rd_settings *settings, double *effort);
-    /* Whether the measured state is beyond what the machine may do; notes what. The machine then holds. */
+    /* True if the measured state is beyond what the machine may do; notes what. The machine then holds. */
     int (*watch)(struct rd_core *core);
     /* Effort of a safe output of its own, `since` seconds after the fault began; `begins`: the first one. Whether there is one. */
     int (*settle)(struct rd_core *core, double since, int begins, double *effort);
@@ -101,7 +101,7 @@ typedef struct {
     double relieved;              /* time of the state whose effort the safe output has replaced [s] */
 } rd_pace;
 
-/* What supervision keeps; see supervision.c. */
+/* Memory of supervision; see supervision.c. */
 typedef struct {
     rd_rule_state rules[RD_RULES];
     double *place;                /* (n) where an overspeed began */
@@ -151,7 +151,7 @@ typedef struct {
     double *position, *velocity, *acceleration; /* (n) simulated; scratch */
 } rd_blind;
 
-/* What drives with a loop of their own are sent; see setpoints.c. */
+/* Setpoints for actuators with a loop of their own; see setpoints.c. */
 typedef struct {
     double *position, *velocity;  /* (n) sent last */
     double time, period;          /* of the last state that was answered, and since the one before; 0: none [s] */
@@ -169,7 +169,7 @@ typedef struct {
     rd_plan plan;
 } rd_retreat;
 
-/* What is added to the reference after a gap; see rejoining.c. */
+/* Difference that is added to the reference after a gap; see rejoining.c. */
 typedef struct {
     int active;
     double began, duration;       /* [s] */
@@ -192,7 +192,7 @@ struct rd_core {
     rd_cursor current;
     rd_cursor waiting[RD_MOST_WAITING]; /* in the order of their starts */
     int waits;                    /* how many */
-    /* What the plan replaced that was taken up last, as long as the epoch stays; see rd_core_withdraw_plan. */
+    /* Plans that the newest plan replaced, kept as long as the epoch stays; see rd_core_withdraw_plan. */
     struct {
         uint64_t number, epoch;
         rd_cursor current, waiting[RD_MOST_WAITING];
@@ -302,7 +302,7 @@ static inline void rd_copy(double *to, const double *from, int n)
     memcpy(to, from, sizeof(double) * (size_t)n);
 }
 
-/* What a velocity has beyond noise: a pose at rest that is sent at 60 Hz with a noise of 0.1 mm moves at up to 6 mm/s
+/* Noise of a velocity: a pose at rest that is sent at 60 Hz with a noise of 0.1 mm moves at up to 6 mm/s
  * [rad/s or m/s]. */
 static const double RD_NOISE = 0.01;
 static inline double rd_beyond(double noise, double velocity)
@@ -384,7 +384,7 @@ void rd_capture(rd_core *core, int kind);
 double rd_control_period(const rd_core *core, const rd_settings *settings);
 /* The reference that a law looks at in the cycle of a time: half a period ahead where the settings ask for it [s]. */
 const rd_motion *rd_look_ahead(rd_core *core, double time, double *half);
-/* Whether the law of the mode runs while a button is pressed; whether it waits for that. */
+/* True if the law of the mode runs while a button is pressed; true if it waits for that. */
 static inline int rd_is_held_to_run(const rd_settings *settings)
 {
     return settings->machine->held_to_run >> settings->mode & 1U;
@@ -393,7 +393,7 @@ static inline int rd_waits_for_button(const rd_core *core, const rd_settings *se
 {
     return rd_is_held_to_run(settings) && !core->pressed;
 }
-/* Whether the law of the mode follows nothing; whether the one in force does. */
+/* True if the law of the mode follows nothing; true if the one in force does. */
 static inline int rd_has_no_reference(const rd_core *core)
 {
     const rd_settings *settings = core->settings;
@@ -415,7 +415,7 @@ static inline int rd_lacks_feedback(const rd_core *core, const rd_settings *sett
     return settings->command == RD_COMMAND_EFFORT && settings->machine->without_feedback >> settings->mode & 1U
         && ((core->trip.latched && !core->guides) || rd_waits_for_button(core, settings));
 }
-/* Whether the actuators take setpoints and close the loop, so that what is measured moves no reference. */
+/* True if the actuators take setpoints and close the loop, so that what is measured moves no reference. */
 static inline int rd_sends_setpoints(const rd_core *core)
 {
     return core->settings->command != RD_COMMAND_EFFORT;
@@ -427,11 +427,11 @@ void rd_begin_rejoining(rd_core *core, double time, double elapsed, double perio
 void rd_advance_setpoints(rd_core *core, double time);
 void rd_begin_setpoint_stop(rd_core *core, double age);
 void rd_stop_setpoints(rd_core *core, double since);
-/* Whether a fail-safe output that began so long ago [s] has anything left to send. */
+/* True if a fail-safe output that began so long ago [s] has anything left to send. */
 int rd_safe_output_goes_on(const rd_core *core, double since);
-/* Whether the arm has yielded to a contact: its law is then joint impedance until the fault is reset. */
+/* True if the arm has yielded to a contact: its law is then joint impedance until the fault is reset. */
 int rd_has_yielded(const rd_core *core, const rd_settings *settings);
-/* Whether the law in force leaves its reference under a load. */
+/* True if the law in force leaves its reference under a load. */
 int rd_yields(const rd_core *core);
 /* A rule has tripped at a joint (-1: whole robot): note it, latch, and begin the protective stop. */
 void rd_trip_rule(rd_core *core, int rule, int joint, double measured, double allowed);
@@ -444,12 +444,12 @@ void rd_note_held(rd_core *core, double elapsed); /* the last effort was held so
 double rd_longest_held(const rd_core *core, double period); /* an effort, lately: a period, or what late cycles took [s] */
 int rd_watch_pace(rd_core *core);
 void rd_soften(rd_core *core); /* finds core->softness */
-/* What load and position error pull at a joint with a softness, where it keeps pace, else NAN; other gains carry all of it. */
+/* Pull of load and position error at a joint with a softness; NAN: it does not keep pace. Other gains carry all. */
 double rd_pull(const rd_core *core, const rd_settings *settings, int joint, double softness);
 void rd_carry_pull(rd_core *core, int joint, double pull, double softness);
 double rd_softened_kp(const rd_settings *settings, int joint, double softness);
 void rd_keep_pull(rd_core *core); /* of joints that a load takes away although they are stiffened: a new place would lose it */
-/* Whether a protective stop had raised gains, those of the settings before; what they bore is carried. */
+/* True if a protective stop had raised gains, those of the settings before; what they bore is carried. */
 int rd_end_stiffness(rd_core *core, const rd_settings *before);
 /* Apply the rules to the state and the reference of this cycle; whether one begins a protective stop. */
 int rd_supervise(rd_core *core);
@@ -465,9 +465,9 @@ void rd_supervision_set_back(rd_core *core, double by);
 int rd_find_oscillation(rd_core *core, double share, double *measured, double *allowed);
 void rd_find_rates(rd_core *core, double *rate);
 void rd_forget_oscillation(rd_core *core, int all);
-/* How many times as fast as half a period before a joint is whose oscillation swells; 1: it does not. */
+/* Speed of a joint that oscillates, as a ratio to half a period before; 1: the oscillation does not swell. */
 double rd_swelling(const rd_core *core, int joint);
-/* Whether a velocity beyond all bounds is real: the state before and both positions show it. */
+/* True if a velocity beyond all bounds is real: the state before and both positions show it. */
 int rd_confirmed_speed(const rd_core *core, int joint, double elapsed, double position, double velocity);
 /* Bring the robot to rest; `rule` is the reason. */
 void rd_begin_protective_stop(rd_core *core, int rule);

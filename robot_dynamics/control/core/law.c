@@ -26,7 +26,7 @@ static const double DOUBT = 2000.0;        /* loss of what is overcome, per shar
 static const double TRUST = 1.0;           /* its return while the joint lags [1/s] */
 static const double GROWTH = 0.1;          /* of the velocity limit, by which friction that grows in a state may accelerate a joint */
 
-/* What a core compensates of a joint's friction. It grows from state to state by as much as the least inertia of the joint
+/* Friction of a joint that a core compensates. It grows from state to state by as much as the least inertia of the joint
  * stands: more than there is of it would throw a light joint before any feedback sees it move. As much as a joint has shown
  * to have is there at once, or a light one would stand still for a while after each reversal. */
 static double compensated(rd_core *core, const rd_settings *s, int j, double friction, double elapsed)
@@ -413,7 +413,7 @@ static void restore_load(rd_core *core)
     rd_copy(core->disturbance, core->undisturbed, core->n);
 }
 
-/* Whether a joint goes on to carry an estimated acceleration. An estimate that is switched off keeps what kp alone would
+/* True if a joint goes on to carry an estimated acceleration. An estimate that is switched off keeps what kp alone would
  * hold too far from the reference. */
 static int carries(const rd_settings *s, int j, double estimate)
 {

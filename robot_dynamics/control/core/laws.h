@@ -1,4 +1,4 @@
-/* What the laws of an arm share. */
+/* Declarations that the laws of an arm share. */
 #ifndef RD_LAWS_H
 #define RD_LAWS_H
 

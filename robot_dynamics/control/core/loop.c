@@ -63,7 +63,7 @@ static void begin_safe_output(rd_loop *loop, int64_t steady)
     if (loop->safe || !session) {
         return;
     }
-    /* Where it has been the answer to bad states already, it goes on from there. */
+    /* If it has been the answer to bad states already, it goes on from there. */
     const double faded = session->troubled ? session->trouble_latest - session->trouble_began : 0.0;
     loop->safe = session;
     loop->safe_for_front = 0;
@@ -200,7 +200,7 @@ static void meet_requests(rd_loop *loop, int64_t steady)
     }
 }
 
-/* How long the front has been silent and nothing is left of what was accepted, beyond what is allowed [s]; else 0. */
+/* Silence of the front beyond the permitted one [s], if nothing accepted is left to be done; else 0. */
 static double front_silence(rd_loop *loop, int64_t steady)
 {
     const rd_core *core = loop->session->core;
@@ -218,7 +218,7 @@ static int64_t timeout_of(const rd_session *session)
     return (int64_t)(1e9 * session->core->settings->state_timeout);
 }
 
-/* Whether a state that comes after a loss was measured before it: messages that waited are no place to hold. */
+/* True if a state that comes after a loss was measured before it: messages that waited are no place to hold. */
 static int is_old(rd_loop *loop, int64_t stamp, int64_t steady, int lost)
 {
     if (loop->lockstep || loop->time.used || stamp == 0) {
@@ -276,7 +276,7 @@ static void look_for_losses(rd_loop *loop, int64_t steady, int state_has_come)
     rd_session_note(session, &about);
 }
 
-/* Whether states go on while the simulated clock stands, which the safe output answers. */
+/* True if states go on while the simulated clock stands, which the safe output answers. */
 static int clock_fails(rd_loop *loop, int64_t stamp, int64_t steady)
 {
     rd_session *session = loop->session;

@@ -1,4 +1,4 @@
-/* What drives a core: clock, velocities, watchdog, safe output, halt, and a record of what was done.
+/* Loop around a core: clock, velocities, watchdog, safe output, halt, and a record of what was done.
  *
  * Free of ROS: whoever runs it gives it states and steady time, and sends the efforts that it is handed. One
  * thread runs it; any other thread may hand over sessions and requests, and reads the records of a session.
@@ -103,7 +103,7 @@ struct rd_session {
 
 #define RD_NO_EPOCH INT64_MIN
 
-/* What a halt waits for, under control: the robot comes to rest, then its brakes hold. */
+/* Stages of a halt under control: the robot comes to rest, then its brakes hold. */
 enum rd_ending { RD_GOES_ON, RD_COMES_TO_REST, RD_BRAKES };
 
 struct rd_loop {

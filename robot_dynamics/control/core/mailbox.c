@@ -248,7 +248,7 @@ static void remember_former(rd_core *core, const rd_settings *before)
     }
 }
 
-/* Whether settings have another mode or other gains. */
+/* True if settings have another mode or other gains. */
 static int feeds_back_otherwise(const rd_settings *s, const rd_settings *before, int n)
 {
     int other = s->mode != before->mode;
@@ -258,8 +258,9 @@ static int feeds_back_otherwise(const rd_settings *s, const rd_settings *before,
     return other;
 }
 
-/* What left last beside the law that is in force now, in the state and with the reference of then: a step of the reference
- * that comes with the next state is none of it. Whether it could be found; else that state tells it. */
+/* Difference of the last command from the law in force now, in the state and with the reference of then.
+ * A step of the reference that comes with the next state is no part of it. True if it was found; else that
+ * state tells it. */
 static int find_departure(rd_core *core)
 {
     const rd_settings *s = core->settings;

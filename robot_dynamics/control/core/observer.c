@@ -47,7 +47,7 @@ struct rd_observer {
     double *before, *means[3], *with_effort, *with_seen;
     double *ratio;                /* (n) of the joints' inertia to the model's */
     double *found[3], *asked, *acting, *limit; /* (n) scratch */
-    /* What waits for a delay: (2 n) values and limits of the last intervals between states, and when each ended [s]. */
+    /* Queue of a delay: (2 n) values and limits of the last intervals between states, and when each ended [s]. */
     double delay, *waiting, *ends;
     int next, kept;               /* place of the next one; how many there are */
 };
@@ -113,7 +113,7 @@ void rd_observer_find_ratios(rd_observer *o, const double *scale)
         effort += fabs(o->with_effort[j]) / (scale[j] * scale[j]);
     }
     for (int j = 0; scale && j < o->n; ++j) {
-        /* What a joint does not tell itself, the others tell. */
+        /* The other joints tell the part that a joint does not tell itself. */
         const double few = TELLING * scale[j] * scale[j];
         const double own = copysign(o->with_seen[j], o->with_seen[j] * o->with_effort[j]);
         const double slope = (own + few * seen / effort) / (fabs(o->with_effort[j]) + few);

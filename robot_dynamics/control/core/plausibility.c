@@ -1,4 +1,4 @@
-/* What cannot be real: robot_dynamics.control.plausibility. */
+/* Implausible states and efforts: robot_dynamics.control.plausibility. */
 #include "internal.h"
 
 #include <math.h>
@@ -123,7 +123,7 @@ static void believe(rd_core *core, const double *velocity)
     }
 }
 
-/* Whether the measured speed is far from the believed one: the next state tells which of them is right. */
+/* True if the measured speed is far from the believed one: the next state tells which of them is right. */
 int rd_speed_is_doubted(const rd_core *core)
 {
     for (int j = 0; j < core->n; ++j) {
@@ -155,7 +155,7 @@ void rd_check_state(rd_core *core, double time, const double *position, const do
     core->knows_last = 1;
 }
 
-/* Whether the command is too far from the last one, and by which share of a limit; tells the largest. */
+/* Largest step from the last command, as a share of a limit, if any step is too large; else 0. */
 double rd_effort_step(const rd_core *core)
 {
     const rd_settings *settings = core->settings;

@@ -11,7 +11,7 @@ static const double LEAST_SHOWN = 0.2;
 /* Share of its speed limit that a joint at rest does not pass; for how long, until its robot rests [s]. */
 static const double RESTING = 0.05, CALM = 0.2;
 
-/* Whether the place of a stop within the last seconds is still near, and nothing has been followed away from it: another
+/* True if the place of a stop within the last seconds is still near, and nothing has been followed away from it: another
  * stop takes no new one, or each would sink a little lower. */
 static int stopped_here(const rd_core *core)
 {

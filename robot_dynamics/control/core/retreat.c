@@ -65,7 +65,7 @@ static void begin_retreat(rd_core *core)
     retreat->active = 1;
 }
 
-/* Whether something pushes against the way by more than a contact's threshold. */
+/* True if something pushes against the way by more than a contact's threshold. */
 static int is_blocked(const rd_core *core)
 {
     const double *external = rd_external(core), *threshold = external + core->n;

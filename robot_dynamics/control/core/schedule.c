@@ -1,4 +1,4 @@
-/* Where a plan is at a time: robot_dynamics.control.spline.QuinticSpline and trajectory.Trajectory. */
+/* Sampling of a plan at a time: robot_dynamics.control.spline.QuinticSpline and trajectory.Trajectory. */
 #include "internal.h"
 
 #include <string.h>
@@ -65,7 +65,7 @@ void rd_sample(rd_cursor *cursor, int n, double time, const rd_motion *out)
     }
 }
 
-/* What is followed */
+/* Followed references */
 
 void rd_rest(const rd_core *core, const rd_motion *out, const double *place)
 {

@@ -82,7 +82,7 @@ static void correct_velocities(rd_core *core)
     }
 }
 
-/* Whether the drives are no longer where their setpoints are. */
+/* True if the drives are no longer where their setpoints are. */
 static int is_elsewhere(const rd_core *core)
 {
     const rd_rules *rules = core->settings->rules;

@@ -25,7 +25,7 @@ void rd_loop_clock(rd_loop *loop, int64_t now, int64_t steady)
 void rd_time_tell(rd_sim_time *time, int64_t now, int64_t steady)
 {
     if (time->at_state != RD_NO_EPOCH && now < time->now) {
-        /* What has passed since the last state stays: a clock that was set back counts on from there. */
+        /* The time since the last state stays: a clock that was set back counts on from there. */
         time->at_state += now - time->now;
     }
     if (now != time->now) {

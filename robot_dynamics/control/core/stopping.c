@@ -138,7 +138,7 @@ static void choose_change(rd_core *core)
     stop->change = fmax(stop->change, slowest_by_late_cycles(core, path));
 }
 
-/* Where the stop is at a time: parameter and rate of the path. */
+/* Place of the stop at a time: parameter and rate of the path. */
 static void stop_place(const rd_stopping *stop, double time, double *where, double *pace)
 {
     const double since = fmax(0.0, time - stop->at);
@@ -207,7 +207,7 @@ static void straight_from_measured(rd_core *core)
     straight_on(core, core->place, rate);
 }
 
-/* Whether the robot is farther from a place of the reference than the following error. */
+/* True if the robot is farther from a place of the reference than the following error. */
 static int is_astray(const rd_core *core, const double *place)
 {
     const rd_settings *settings = core->settings;

@@ -1,4 +1,4 @@
-/* What the controller watches while it controls.
+/* Supervision of the robot under control.
  *
  * A rule compares a measured value with its threshold in every cycle. It trips when the value has been beyond the
  * threshold for the rule's duration and for three states, both in the states' own time: a pause, a step or a reset of a
@@ -9,10 +9,10 @@
 #include <stdio.h>
 
 enum { STATES = 3 }; /* in a row */
-/* How long after activation or the release of brakes the robot has to stay where it is [s]. */
+/* Time after activation or the release of brakes in which the robot has to stay at its place [s]. */
 static const double BEGINNING = 1.0;
-/* What one that follows something then may have beside its reference, times `start_speed`; how long its effort is watched
- * nevertheless: a reference from rest has hardly an acceleration yet [s]. */
+/* Speed beside its reference that a robot which follows something then may have, times `start_speed`. Time for
+ * which its effort is watched nevertheless: a reference from rest has hardly an acceleration yet [s]. */
 static const double DEPARTED = 2.0, AT_ONCE = 0.1;
 /* Share of the movement that a measured velocity tells which positions must show. */
 static const double CONFIRMED = 0.5;
@@ -62,7 +62,7 @@ const rd_rule_info *rd_rule_table(int rule)
 
 /* The rules */
 
-/* Where a value stands beside its threshold: share 1 is the threshold. */
+/* Value beside its threshold: share 1 is the threshold. */
 typedef struct {
     double share, measured, allowed;
     int joint;
@@ -76,7 +76,7 @@ static void take_worse(reading *worst, int joint, double measured, double allowe
     }
 }
 
-/* What robot and model weigh differs perhaps: a load has just been declared, or needed stiffer gains than those in force. */
+/* True if robot and model may weigh differently: a load is new, or needed stiffer gains than those in force. */
 static int doubts_load(const rd_core *core)
 {
     return rd_has_new_model(core) || core->time < core->supervision.doubted;
@@ -165,7 +165,7 @@ static void find_shaken(rd_core *core)
     }
 }
 
-/* What yields may be anywhere; its speed is watched. */
+/* An arm that yields may be anywhere; its speed is watched. */
 static int watch_following(rd_core *core, const rd_rules *rules)
 {
     const rd_machine *machine = core->settings->machine;

@@ -205,7 +205,7 @@ typedef struct {
     double values[AXES];
 } rd_mobility;
 
-/* Whether LEAST_MOBILITY limits no eigenvalue: by the inverse of the factor, the trace of the matrix' inverse bounds the
+/* True if LEAST_MOBILITY limits no eigenvalue: by the inverse of the factor, the trace of the matrix' inverse bounds the
  * inverse of the least one, and the third smallest is at most the trace of either half. */
 static int is_mobile(const rd_six inverse, double third)
 {

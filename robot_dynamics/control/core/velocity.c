@@ -35,7 +35,7 @@ void rd_forget_estimate(rd_core *core)
     core->estimate.begun = core->estimate.steps = 0;
 }
 
-/* Whether the joints move while their velocities are said to be zero. */
+/* True if the joints move while their velocities are said to be zero. */
 static int moves(rd_core *core, double time, const double *position)
 {
     rd_estimate *estimate = &core->estimate;

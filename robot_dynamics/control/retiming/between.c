@@ -8,7 +8,7 @@
 
 #define RD_INSIDE 9
 #define RD_FINE 24
-/* Where an effort leaves its chord by this share of a limit within an interval, more places are looked at. */
+/* Share of a limit by which an effort may leave its chord in an interval; beyond it more places are checked. */
 #define RD_ARCHED 0.2
 /* As often the limits of an interval are lowered before it is halved. */
 #define RD_TRIES 8
@@ -83,7 +83,7 @@ double rd_fastest(const double *v, double sign, double free)
     return rd_peak(up, RD_FINE + 1);
 }
 
-/* Whether no row of interval i leaves its limits by the parabola through its ends and its middle, four rows at once;
+/* True if no row of interval i leaves its limits by the parabola through its ends and its middle, four rows at once;
  * middle, rate: (count) what is reached there, without friction, and speeds of joints with effort limits. Where a
  * joint stands or begins to move: no. */
 static int rd_clear(const struct rd_rows *w, int i, double u, double x, double y, double rx, double ry,
@@ -116,7 +116,7 @@ static int rd_clear(const struct rd_rows *w, int i, double u, double x, double y
     return !rd_any(open);
 }
 
-/* Whether a joint may be too fast within interval i: the velocity of a quintic lies between five numbers. */
+/* True if a joint may be too fast within interval i: the velocity of a quintic lies between five numbers. */
 static int rd_may_be_fast(const struct rd_retiming *r, const struct rd_rows *w, int i, double u, double x, double y,
                           double v0, double v1, double h)
 {
@@ -224,7 +224,7 @@ static int rd_compare(const struct rd_retiming *r, struct rd_rows *w, int i, con
     return moved;
 }
 
-/* Whether a joint turns at an end of interval i, or nearly: efforts may bend both ways there. */
+/* True if a joint turns at an end of interval i, or nearly: efforts may bend both ways there. */
 static int rd_turns(const struct rd_retiming *r, int i)
 {
     const int n = r->joints;

@@ -238,7 +238,7 @@ static void rd_explain(struct rd_retiming *r, const struct rd_rows *w, int i)
         }
 }
 
-/* Whether the arm can go on from point i to the next as slowly as it likes. */
+/* True if the arm can go on from point i to the next as slowly as it likes. */
 static int rd_can_crawl(const struct rd_retiming *r, const struct rd_rows *w, int i)
 {
     const int m = w->count;

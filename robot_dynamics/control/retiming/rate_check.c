@@ -1,4 +1,4 @@
-/* What is delivered where rates of efforts are limited: the motion, and how far it is beyond its limits. */
+/* Delivered motion under limits of effort rates, and its excess over these limits. */
 #include "rate.h"
 
 #include "friction.h"
@@ -18,7 +18,7 @@
 #define RD_PUSHED 4.0
 #define RD_HARDER 8.0
 
-/* What a joint reaches within an interval, and by how much its effort is beyond its limit (negative: below). */
+/* Values that a joint reaches in an interval, and the excess of its effort over its limit (negative: below). */
 struct rd_reach {
     double above, below, speed, acceleration, rate, mean;
 };
@@ -99,7 +99,7 @@ static double rd_excess(const double *value, double limit, double least, double 
     return rd_peak(value, RD_SAMPLES + 1) + (doubt > 0.5 * RD_FREE * fabs(limit) ? doubt : 0.0) - limit;
 }
 
-/* What joint j reaches in interval i, whose states and efforts begin here. */
+/* Values that joint j reaches in interval i, whose states and efforts begin here. */
 static void rd_reached(const struct rd_retiming *r, int i, int j, const double *q, const double *qd, const double *qdd,
                        const double *effort, struct rd_reach *out)
 {
@@ -164,7 +164,7 @@ static int rd_lowered(const struct rd_retiming *r, struct rd_rates *z, int place
     if (!(reach->rate > r->rate[j] * (1.0 - RD_FREE)))
         return moved;
     const double less = RD_MAX(r->rate[j] / reach->rate, 0.5) * (1.0 - 2e-3 * push), mean = fabs(reach->mean);
-    /* What it is on the whole is the place to begin at: it may have been lower than the limit. */
+    /* The mean rate is the place to begin at: it may have been lower than the limit. */
     const int all = mean < 0.8 * reach->rate; /* other joints make it change within the interval */
     z->rate[to] = RD_MIN(z->rate[to], RD_MAX(mean, 0.5 * z->rate[to])) * less;
     for (int k = 0; k < n && all; k++)

@@ -79,7 +79,7 @@ static void rd_place(const struct rd_retiming *r, struct rd_rates *z, int g, int
         const double rate = r->qp[from + j], *f = r->friction + 5 * j;
         const int sign = rate > 0.0 ? 1 : rate < 0.0 ? -1 : 0;
         const double *q = r->qp + from + j;
-        /* Where it turns, dry friction may act either way. */
+        /* At a turn of the joint, dry friction may act either way. */
         const int turns = fabs(rate) < 1e-9 || (g > 0 && g + 1 < r->points && q[-n] * q[n] < 0.0);
         const double size = RD_MAX(f[1], f[2]) + (turns ? fabs(f[4]) : sign * f[4]);
         const double help = turns ? -size : RD_MIN(f[1], f[2]) + sign * f[4];
@@ -292,7 +292,7 @@ static int rd_solution(const struct rd_retiming *r, struct rd_rates *z, int firs
     return 1;
 }
 
-/* What the slowest start lacks most, for the message. */
+/* Largest lack of the slowest start, for the message. */
 static void rd_explain_start(struct rd_retiming *r, const struct rd_rates *z)
 {
     double worst = 0.0;

@@ -68,7 +68,7 @@ struct rd_retiming {
     double *share;         /* (points): how much of it is used */
     int rated, steps;      /* whether u and h hold, where rates are limited; steps that it took */
     double *u, *h;         /* (points): second derivative of s by time at it, and duration behind it */
-    /* What cannot be done. */
+    /* Request that cannot be met. */
     double failed_at, failed_value, failed_limit;
     int failed_joint, failed_kind;
 };
@@ -167,7 +167,7 @@ static inline int rd_any(rd_mask mask)
 #define RD_SPARE 0.1
 /* Share of a limit that stays free of rounding. */
 #define RD_FREE 1e-5
-/* Where efforts bend by more than this share of a limit within an interval, they are computed at more places. */
+/* Share of a limit by which efforts may bend in an interval; beyond it they are computed at more places. */
 #define RD_BENT 3e-4
 /* A larger margin, as a share of the limit, asks for a finer grid. */
 #define RD_COARSE 0.15

@@ -41,7 +41,7 @@ static void rd_turning_row(const struct rd_retiming *r, struct rd_rows *w, int i
     const size_t from = (size_t)i * n + j, to = (size_t)i * w->count + k;
     const double *p = r->friction + 5 * j, here = r->qp[from], next = last ? 0.0 : r->qp[from + n], sum = here + next;
     const int sign = sum > 0.0 ? 1 : sum < 0.0 ? -1 : 0;
-    /* Where it turns, friction helps neither way. */
+    /* At a turn of the joint, friction helps neither way. */
     const double before = i > 0 ? r->qp[from - n] + here : here;
     const int turns = before * here < 0.0 || (!last && sum * here < 0.0);
     w->speed[to] = turns ? 0.0 : fabs(here);

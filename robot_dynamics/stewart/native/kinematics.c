@@ -20,7 +20,7 @@ static double greatest(const double values[6])
 {
     double most = 0.0;
     for (int i = 0; i < 6; i++) {
-        /* What is no number counts as the greatest. */
+        /* NaN counts as the greatest. */
         if (!(fabs(values[i]) <= most) && !isnan(most)) {
             most = fabs(values[i]);
         }
@@ -37,7 +37,7 @@ static double square(const double values[6])
     return sum;
 }
 
-/* What the lengths of a pose are short of those wanted. */
+/* Differences of the wanted lengths from those of a pose. */
 static void shortfall(const stewart_geometry *geometry, const double lengths[6], const double pose[7],
                       double error[6], double jacobian[36])
 {

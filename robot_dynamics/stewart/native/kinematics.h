@@ -24,7 +24,7 @@ typedef struct {
 
 /* end of API */
 
-/* What a search or a solution ends with. */
+/* Result of a search or a solution. */
 enum {
     STEWART_FOUND = 0,
     STEWART_SINGULAR = 1,     /* the search ran into a singular pose */

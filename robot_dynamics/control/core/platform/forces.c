@@ -232,7 +232,7 @@ static int wrench_at_rest(const rd_core *core, const rd_settings *s, const doubl
     return 1;
 }
 
-/* What a new model carries of the estimate is taken from it; see keep_load() of law.c. */
+/* The part of the estimate that a new model carries is taken from it; see keep_load() of law.c. */
 int rd_platform_keep_load(rd_core *core, const rd_settings *before)
 {
     const rd_settings *s = core->settings;

@@ -107,7 +107,7 @@ typedef struct {
     int sends;                    /* whether there are any */
 } rd_open_loop;
 
-/* What a core keeps for its platform. */
+/* State that a core keeps for its platform. */
 typedef struct {
     double pose[7];
     double rotation[9];           /* row by row, from the platform frame to the base frame */
@@ -140,10 +140,10 @@ static inline rd_platform *rd_platform_of(const rd_core *core)
 void rd_rotation(const double quaternion[4], double rotation[9]);
 void rd_roll_pitch_yaw(const double rotation[9], double angles[3]);
 void rd_quaternion(const double angles[3], double quaternion[4]);
-/* Whether the condition number of the measured pose is no greater than a limit. */
 /* Rates of roll, pitch and yaw under an angular velocity; rates of the references' coordinates as measured. */
 void rd_angle_rates(const double angles[3], const double velocity[3], double rates[3]);
 void rd_platform_find_rate(const rd_core *core, double *rate);
+/* True if the condition number of the measured pose is no greater than a limit. */
 int rd_platform_conditioned(rd_core *core, double limit);
 int rd_platform_find_place(rd_core *core, double time, const double *position, const double *velocity);
 

@@ -55,7 +55,7 @@ void rd_platform_find_rate(const rd_core *core, double *rate)
     rd_angle_rates(core->place + 3, platform->twist + 3, rate + 3);
 }
 
-/* Whether a pose is upright, on home's side of the singular ones: the determinant has the same sign. */
+/* True if a pose is upright, on home's side of the singular ones: the determinant has the same sign. */
 static int is_this_machines(const rd_platform_model *model, const double pose[7])
 {
     double lengths[6], jacobian[36], unused[6] = {0.0}, here[9], home[9];
@@ -85,7 +85,7 @@ static int found_afar(const rd_platform_model *model, const double lengths[6], d
     return 0;
 }
 
-/* Whether the pose is found; notes why not. */
+/* True if the pose is found; notes why not. */
 static int found(rd_core *core, const double lengths[6], double pose[7])
 {
     const rd_platform_model *model = core->settings->platform;

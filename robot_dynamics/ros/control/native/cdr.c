@@ -227,7 +227,7 @@ static void put_string(writer *w, const char *text, uint32_t length)
     put(w, "", 1);
 }
 
-/* Where n doubles begin, counted from the first byte of the message. */
+/* Append n zeros; their place counts from the first byte of the message. */
 static size_t put_zeros(writer *w, uint32_t n)
 {
     const double zero = 0.0;

@@ -40,7 +40,7 @@ typedef struct {
 int rd_cdr_read_joint_state(const uint8_t *bytes, size_t size, const rd_names *joints, uint32_t *places,
                             rd_joint_state *state);
 
-/* Whether bytes begin with a time, as rosgraph_msgs/Clock does; `time` [ns]. */
+/* True if bytes begin with a time, as rosgraph_msgs/Clock does; `time` [ns]. */
 int rd_cdr_read_time(const uint8_t *bytes, size_t size, int64_t *time);
 
 /* (n) values of the joints at these places, from the doubles of a message; whether all are finite. */

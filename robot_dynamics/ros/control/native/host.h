@@ -25,7 +25,7 @@ typedef struct {
     const double *measured;       /* (2 m) positions and velocities of measured joints, NAN: none; NULL: there are none */
 } rd_given_state;
 
-/* What is to be sent: of stamped and of unstamped efforts. */
+/* Messages to be sent: stamped and unstamped efforts. */
 typedef struct {
     uint64_t count;               /* of commands so far */
     const uint8_t *stamped, *command;
@@ -64,11 +64,11 @@ void rd_host_alone(rd_host *host, int alone);
 /* Everything that is not a state; returns when to call again at the latest, steady [ns]. */
 int64_t rd_host_tick(rd_host *host);
 const rd_outbox *rd_host_outbox(const rd_host *host);
-/* Whether what is in the outbox may be sent: not where the watchdog has taken over since. */
+/* True if what is in the outbox may be sent: not where the watchdog has taken over since. */
 int rd_host_may_send(rd_host *host);
 /* Messages that are about to be freed are used no more. */
 void rd_host_forget(rd_host *host, const rd_messages *messages);
-/* Whether something was recorded since the last call that must be reported at once. */
+/* True if something was recorded since the last call that must be reported at once. */
 int rd_host_urgent(rd_host *host);
 /* From another thread: it is alive, and reads the records. */
 void rd_host_seen(rd_host *host);
@@ -97,7 +97,7 @@ struct rd_messages {
     int measured;                               /* whether these are measured */
 };
 
-/* What a watchdog outside the loop knows, under a lock that is never held during a cycle. */
+/* Knowledge of a watchdog outside the loop, under a lock that is never held during a cycle. */
 typedef struct {
     pthread_mutex_t lock;
     rd_messages *messages;                      /* whose efforts were sent last; NULL: none are to be sent */
@@ -144,7 +144,7 @@ struct rd_host {
 
 /* Fill the messages with efforts that answer the state with this stamp. */
 void rd_messages_fill(rd_messages *messages, const rd_core *core, int64_t stamp, const double *effort);
-/* Whether the loop has given no sign of life for longer than it may while its efforts are in force. */
+/* True if the loop has given no sign of life for longer than it may while its efforts are in force. */
 int rd_host_overdue(rd_host *host, int64_t steady);
 /* Send the fail-safe output in place of a loop that hangs; whether that begins now. */
 int rd_host_overtake(rd_host *host, int64_t steady, void (*publish)(void *to, const rd_outbox *outbox), void *to);

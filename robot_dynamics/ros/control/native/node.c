@@ -124,7 +124,7 @@ static void take_states(rd_node *node)
     }
 }
 
-/* What time it is, where that is published; the newest message counts. */
+/* Take the time from the clock topic, if it is published; the newest message counts. */
 static void take_clock(rd_node *node)
 {
     for (int i = 0; i < MOST_TAKEN && take(node->borrowed.clock, &node->taken); ++i) {

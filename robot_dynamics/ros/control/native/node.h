@@ -21,7 +21,7 @@ typedef struct {
     int32_t failed, priority_error, cpu_error;  /* errno of what was not permitted; -1: not tried yet */
 } rd_node_status;
 
-/* What an rclpy node lends, by the addresses of rcl's structures. */
+/* Objects that an rclpy node lends, by the addresses of rcl's structures. */
 typedef struct {
     void *context, *states, *stamped, *command; /* context, subscription, publishers */
     void *wake, *front;                         /* guard conditions: wakes the thread; wakes the node's own */

@@ -88,7 +88,7 @@ static int speaks(const rd_host *host)
     return host->loop.active || host->loop.safe;
 }
 
-/* Whether the brakes shall be engaged: also where nobody controls, but not before a robot that halts has come to rest. */
+/* True if the brakes shall be engaged: also where nobody controls, but not before a robot that halts has come to rest. */
 static int engaged(const rd_host *host)
 {
     const rd_ownership *ownership = &host->ownership;

@@ -1,4 +1,4 @@
-/* Who commands the robot: a node hears efforts and brake commands that others send. Free of ROS.
+/* Ownership of the robot: a node hears efforts and brake commands that others send. Free of ROS.
  *
  * Two senders of efforts are never wanted. A node whose process stood still yields at once: who sends now began
  * meanwhile. A newcomer, whose discovery of the others was slow, yields to a node that has been active for longer. Between
