@@ -1,13 +1,16 @@
 """Package definition for both worlds: colcon (ament_python) and pip."""
 
+import os
 import re
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 from setuptools import find_packages, setup
 from setuptools.command.build_py import build_py
 from setuptools.command.develop import develop
+from setuptools.command.install import install
 
 PACKAGE = "robot_dynamics"
 VERSION = re.search(r'^__version__ = "(.*)"$', Path(PACKAGE, "__init__.py").read_text(encoding="utf-8"), re.M)
@@ -93,6 +96,20 @@ def build_core(folder: Path) -> None:
     subprocess.run(command, cwd=Path(__file__).resolve().parent, check=False)
 
 
+def build_hosts(place: Path) -> None:
+    """Compile the hosts of the core's loop for the package in ``place``, where rclpy is there.
+
+    colcon sees it; pip's own environment for builds does not. They are linked with the core by its path.
+    """
+    if find_spec("rclpy") is None:
+        return
+    command = [sys.executable, "-m", "robot_dynamics.cli.main", "build"]
+    seen = os.pathsep.join([str(place.resolve()), *filter(None, [os.environ.get("PYTHONPATH")])])
+    environment = {**os.environ, "PYTHONPATH": seen}
+    if subprocess.run(command, cwd=place, check=False, capture_output=True, env=environment).returncode:
+        print(f"{PACKAGE}: the hosts of the control loop are not built: `{PACKAGE} build` does it later")
+
+
 class BuildWithCore(build_py):
     """The package's files and its compiled control core."""
 
@@ -101,17 +118,28 @@ class BuildWithCore(build_py):
         build_core(Path("." if getattr(self, "editable_mode", False) else self.build_lib, PACKAGE, "built"))
 
 
+class InstallWithHosts(install):
+    """The installed package, with the hosts of its control loop."""
+
+    def run(self) -> None:
+        super().run()
+        if BY_COLCON and not self.root:
+            build_hosts(Path(self.install_lib))
+
+
 class DevelopWithCore(develop):
-    """A link to the sources, with the compiled control core beside them."""
+    """A link to the sources, with the compiled control core and its hosts beside them."""
 
     def run(self) -> None:
         super().run()
         build_core(Path(PACKAGE, "built"))
+        if BY_COLCON:
+            build_hosts(Path())
 
 
 setup(
     name=PACKAGE,
-    cmdclass={"build_py": BuildWithCore, "develop": DevelopWithCore},
+    cmdclass={"build_py": BuildWithCore, "install": InstallWithHosts, "develop": DevelopWithCore},
     version=VERSION.group(1),
     packages=find_packages(include=[PACKAGE, f"{PACKAGE}.*"]),
     # With this line an editable install adds the clone's folder to Python's path. Without it setuptools

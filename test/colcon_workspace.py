@@ -43,6 +43,17 @@ PYTHON
 for node in $NODES; do
   test -x "$PREFIX/lib/robot_dynamics/$node" || { echo "no executable $node"; exit 1; }
 done
+# Everything that a node's loop needs has been compiled with the package.
+CC=/no/such/compiler XDG_CACHE_HOME=$(mktemp -d) python - <<'PYTHON'
+import rclpy
+from robot_dynamics.control.core.library import load_core
+from robot_dynamics.control.retiming.library import load_retiming
+from robot_dynamics.ros.control.native.library import load_hosts, load_node
+
+for load in (load_core, load_retiming, load_hosts, load_node):
+    load()
+print("compiled with the package: core, retiming, hosts")
+PYTHON
 "$PREFIX/lib/robot_dynamics/robot_dynamics" dh "$PREFIX/share/robot_dynamics/urdf/puma560.urdf"
 """
 
