@@ -84,6 +84,17 @@ def test_the_worst_moment_of_each_leg_is_told():
         )
 
 
+@pytest.mark.parametrize("count", [64, 65, 130, 1000])
+def test_the_worst_moment_of_a_long_violation_may_be_its_last(count):
+    """However many pieces are broken: legs that get longer and longer, beyond their limits from the start."""
+    rise = np.polynomial.Polynomial([0.0, 0.05])
+    found = along(limited(longest=np.full(6, 0.3)), lift(rise, 2.0 / count, count))
+    assert [one.violation.leg for one in found] == list(range(6))
+    for one in found:
+        assert one.time == pytest.approx(2.0, abs=1e-9)
+        assert one.violation.value == pytest.approx(lengths_at(HOME[2] + 0.1)[one.violation.leg], rel=1e-12)
+
+
 @pytest.mark.parametrize("peak", [12.5 / 32.0 * 1.5, 1.5 + 19.5 / 32.0 * 1.5])
 @pytest.mark.parametrize(("name", "height"), [("longest", 0.03), ("shortest", -0.03)])
 def test_the_worst_moment_is_looked_for_between_the_samples(name, height, peak):
