@@ -76,18 +76,18 @@ static void rd_place(const struct rd_retiming *r, struct rd_rates *z, int g, int
     const size_t from = (size_t)g * n, to = (size_t)i * m;
     const double e0 = z->before[i], e1 = z->behind[i];
     for (int j = 0; j < n; j++) {
-        const double rate = r->qp[from + j], *f = r->friction + 5 * j;
+        const double rate = r->qp[from + j], *f = rd_friction_of(r, j);
         const int sign = rate > 0.0 ? 1 : rate < 0.0 ? -1 : 0;
         const double *q = r->qp + from + j;
         /* At a turn of the joint, dry friction may act either way. */
         const int turns = fabs(rate) < 1e-9 || (g > 0 && g + 1 < r->points && q[-n] * q[n] < 0.0);
-        const double size = RD_MAX(f[1], f[2]) + (turns ? fabs(f[4]) : sign * f[4]);
-        const double help = turns ? -size : RD_MIN(f[1], f[2]) + sign * f[4];
+        const double size = RD_MAX(rd_greatest_dry(f, turns ? 1.0 : sign), rd_greatest_dry(f, turns ? -1.0 : sign));
+        const double help = turns ? -size : rd_least_dry(f, sign);
         z->p[to + j] = e0 * r->b[from + j] - tail * bend * r->a[from + j];
         z->q[to + j] = e1 * r->b[from + j] + bend * r->a[from + j];
         z->c[to + j] = r->c[from + j];
-        z->viscous[to + j] = f[0] * rate;
-        z->up[to + j] = 1.0 + sign * r->load_friction[j], z->down[to + j] = 1.0 - sign * r->load_friction[j];
+        z->viscous[to + j] = f[RD_DAMPING] * rate;
+        z->up[to + j] = 1.0 + sign * f[RD_LOAD_FRICTION], z->down[to + j] = 1.0 - sign * f[RD_LOAD_FRICTION];
         if (isfinite(r->effort[j])) {
             const double limit = r->effort[j] * (1.0 - 1e-4);
             z->high[to + j] = limit - (sign < 0 ? -help : size);
