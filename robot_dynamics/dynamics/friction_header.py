@@ -12,7 +12,7 @@ from typing import Any
 
 from robot_dynamics.codegen.emit_c import CAUTION
 from robot_dynamics.dynamics import friction
-from robot_dynamics.dynamics.friction import LINEAR, SCALES, DriveFriction
+from robot_dynamics.dynamics.friction import LINEAR, SCALES, VISCOUS, DriveFriction
 
 
 @dataclass(frozen=True)
@@ -188,6 +188,10 @@ def friction_header() -> str:
             "rd_friction_is_linear", LINEAR,
             f"p[{code_of('static_friction')}] == p[{code_of('friction')}]",
         ),
+        _zeros(
+            "Whether rd_viscous is linear.", "rd_viscous_is_linear",
+            [name for name in names if name not in VISCOUS or name in LINEAR],
+        ),
     ]  # fmt: skip
     sign: list[str] = []
     along = friction.direction(CText("velocity", sign))
@@ -247,7 +251,8 @@ def _zeros(about: str, name: str, others: Sequence[str], *conditions: str) -> st
     """A function that compares all parameters but ``others`` with zero."""
     zero = [f"p[{code_of(x.name)}] == 0.0" for x in fields(DriveFriction) if x.name not in others]
     text = "\n        && ".join([*conditions, *zero])
-    return f"/* {about} */\nstatic inline int {name}(const double *p)\n{{\n    return {text};\n}}\n\n"
+    body = f"    return {text};" if text else "    (void)p;\n    return 1;"
+    return f"/* {about} */\nstatic inline int {name}(const double *p)\n{{\n{body}\n}}\n\n"
 
 
 def _body(lines: list[str], result: CText) -> str:

@@ -130,6 +130,13 @@ static inline int rd_friction_is_linear(const double *p)
         && p[RD_LOAD_FRICTION] == 0.0;
 }
 
+/* Whether rd_viscous is linear. */
+static inline int rd_viscous_is_linear(const double *p)
+{
+    (void)p;
+    return 1;
+}
+
 /* Sign of the velocity, smooth through standstill. */
 static inline double rd_direction(double velocity)
 {

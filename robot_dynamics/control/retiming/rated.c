@@ -26,13 +26,14 @@
 
 static int rd_rates_room(struct rd_rates *z, int points, int columns)
 {
-    const size_t cells = (size_t)points * columns, arrays = 11 + 5 * RD_SIDES;
+    const size_t cells = (size_t)points * columns, arrays = 12 + 5 * RD_SIDES;
     double *room = calloc(arrays * cells + 22 * (size_t)points + 4 + 2 * (size_t)columns, sizeof *room);
     if (room == NULL)
         return 0;
-    double **cell[] = {&z->p, &z->q, &z->c, &z->viscous, &z->high, &z->low, &z->up, &z->down, &z->rate, &z->tau, &z->slope};
+    double **cell[] = {&z->p,  &z->q,    &z->c,    &z->viscous, &z->swift, &z->high,
+                       &z->low, &z->up, &z->down, &z->rate,    &z->tau,   &z->slope};
     z->points = points, z->columns = columns;
-    for (int k = 0; k < 11; k++, room += cells)
+    for (int k = 0; k < 12; k++, room += cells)
         *cell[k] = room;
     for (int side = 0; side < RD_SIDES; side++, room += 5 * cells) {
         z->slack[side] = room, z->dual[side] = room + cells, z->way[side] = room + 2 * cells;
@@ -86,7 +87,7 @@ static void rd_place(const struct rd_retiming *r, struct rd_rates *z, int g, int
         z->p[to + j] = e0 * r->b[from + j] - tail * bend * r->a[from + j];
         z->q[to + j] = e1 * r->b[from + j] + bend * r->a[from + j];
         z->c[to + j] = r->c[from + j];
-        z->viscous[to + j] = f[RD_DAMPING] * rate;
+        z->viscous[to + j] = f[RD_DAMPING] * rate, z->swift[to + j] = rate;
         z->up[to + j] = 1.0 + sign * f[RD_LOAD_FRICTION], z->down[to + j] = 1.0 - sign * f[RD_LOAD_FRICTION];
         if (isfinite(r->effort[j])) {
             const double limit = r->effort[j] * (1.0 - 1e-4);
@@ -331,8 +332,10 @@ int rd_retime_rates(struct rd_retiming *r, struct rd_rows *w, int fine)
     const int last = r->points - 1;
     int hard = 0, beyond = 0, result = RD_BEYOND;
     double fastest = INFINITY;
-    for (int j = 0; j < r->joints; j++)
+    for (int j = 0; j < r->joints; j++) {
         hard |= isfinite(r->acceleration[j]);
+        z.curved = rd_viscous_is_linear(rd_friction_of(r, j)) ? z.curved : r;
+    }
     z.rest[0] = r->x[0] <= 0.0, z.rest[1] = r->x[last] <= 0.0;
     if (!rd_rates_room(&z, r->points + 1 - z.rest[0] - z.rest[1], ((1 + hard) * r->joints + 4) / 4 * 4))
         return RD_NO_MEMORY;
