@@ -1,4 +1,4 @@
-"""What drives add to the links' efforts, term by term and joint by joint."""
+"""Efforts that actuators add to those of the links, term by term and joint by joint."""
 
 from dataclasses import fields
 
@@ -24,7 +24,7 @@ class Links:
 
 
 def added(qd=QD, heading=None, chain=None, **drives):
-    """What the drives add to the links' efforts."""
+    """Efforts that the actuators add to those of the links."""
     arm = ActuatedArm(Links(), chain or two_joint_chain(), ActuatorParameters(**drives))
     return arm.inverse_dynamics(Q, qd, QDD, heading) - LINKS
 

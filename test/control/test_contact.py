@@ -79,7 +79,7 @@ def test_every_push_is_found_as_large_as_it_is(period):
 
 
 def test_friction_and_rotors_are_no_external_effort():
-    """What is declared is taken off, in motion, at reversals, and where gears rub with the load."""
+    """Declared friction and rotors are subtracted: in motion, at reversals, for gears that rub under load."""
     real = {**UR5_FRICTION, "rotor_inertia": (0.5,) * 6, "load_friction": (0.05,) * 6}
     real["presliding_friction"] = (1.0, 1.0, 1.0, 0.3, 0.3, 0.3)
     loop = Pushed("ur5", READY, declared=real, real=real, period=0.001)

@@ -238,7 +238,7 @@ def test_handed_over_values_are_kept_as_long_as_they_are_used_and_no_longer(mode
 
 
 def test_a_model_in_python_is_called(models):
-    """Where a model is not compiled, the same program runs as generated Python."""
+    """The same program runs as generated Python for a model that is not compiled."""
     chain, _ = models
     given = np.linspace(-0.3, 0.4, 6), np.linspace(0.2, -0.1, 6)
     drives, commands = ActuatorParameters(rotor_inertia=(0.3,), friction=(0.8,)), []

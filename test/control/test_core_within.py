@@ -44,7 +44,7 @@ def test_a_period_follows_by_a_twentieth_and_a_gap_is_none():
 
 
 def offered(inner, **fields):
-    """What becomes of a plan from 5 to 6 s, in a core that has had its last state at 4 s."""
+    """Outcome of a plan from 5 to 6 s, in a core that has had its last state at 4 s."""
     core, ffi = inner.core, inner.ffi
     times, coefficients = ffi.new("double[2]", [5.0, 6.0]), ffi.new("double[12]")
     plan = ffi.new("rd_plan *", {"knots": 2, "times": times, "coefficients": coefficients, "number": 9})

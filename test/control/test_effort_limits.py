@@ -1,4 +1,4 @@
-"""Which effort limits are in force: the description's, or those of ``max_effort``; a zero is none."""
+"""Effort limits in force: the description's, or those of ``max_effort``; a zero is none."""
 
 import warnings
 from dataclasses import replace

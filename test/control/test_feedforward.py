@@ -1,4 +1,4 @@
-"""What the feeder plans and sends: departures, tolerances, limits, and the efforts of the moment."""
+"""Plans and messages of the feedforward node: plan starts, tolerances, limits, and the current efforts."""
 
 import numpy as np
 import pytest

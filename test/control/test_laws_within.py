@@ -237,7 +237,7 @@ def test_a_load_that_drives_its_joint_away_fades(side, latched):
     law.core.trip.latched = latched
 
     def left(error, ahead, led, z=(2.0, 3.0), outside=None):
-        """What is left of the estimate; error and speed beyond the reference's are along the side."""
+        """Remainder of the estimate; error and speed beyond the reference's are along the side."""
         z = side * np.asarray(z)
         law.states(side * np.asarray(error), -side * np.asarray(ahead))
         rate = side * np.array([0.1, 0.2])

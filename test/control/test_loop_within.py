@@ -61,7 +61,7 @@ class Loop:
         self.calls.rd_loop_state(self.loop, stamp, self.steady, self.ffi.new("double[]", [place]), speed)
 
     def tick(self, after=0):
-        """When to look again, from now [ms]."""
+        """Time until the next check [ms]."""
         self.steady += after
         return (self.calls.rd_loop_tick(self.loop, self.steady, 7) - self.steady) / MS
 

@@ -1,4 +1,4 @@
-"""What leaves the core, from made-up states: setpoints, limited efforts, fades, brakes, the way back."""
+"""Outputs of the core, from made-up states: setpoints, limited efforts, fades, brakes, the way back."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an arm has picked up, estimated in motion on MuJoCo's arm, and what is no payload."""
+"""Payload that an arm has picked up, estimated in motion on MuJoCo's arm, and loads that are no payload."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""What arm and platform have in common: no effort before a state, holds, losses, stamps and stale plans."""
+"""Common behaviour of arm and platform: no effort before a state, holds, losses, stamps and stale plans."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""What cannot be real, what may leave, and a reference after a gap: numbers, from made-up states."""
+"""Implausible states, permitted commands, and a reference after a gap: numbers, from made-up states."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Checked:
         return np.array(list(getattr(self.core, name)[0:2]))
 
     def state(self, place, rate, time=4.01, expected=1):
-        """What a state is: the discontinuity, its size and what more it says."""
+        """Verdict on a state: the discontinuity, its size and its second number."""
         given = [self.inner.ffi.new("double[]", list(values)) for values in (place, rate)]
         self.calls.rd_check_state(self.core, time, *given, expected)
         core = self.core

@@ -110,7 +110,7 @@ def test_a_start_at_90_degrees_is_refused_with_a_sentence():
 
 
 def test_rates_of_the_angles_are_those_of_finite_differences():
-    """What turns given twists into rates of roll, pitch and yaw, and back."""
+    """Functions that turn given twists into rates of roll, pitch and yaw, and back."""
     random = np.random.default_rng(5)
     for _ in range(20):
         angles, rates, bends = random.uniform(-1.2, 1.2, 3), random.normal(size=3), random.normal(size=3)

@@ -1,4 +1,4 @@
-"""Where a path is sampled before any effort is looked at: knots, turning points, and no long way between."""
+"""Sampling points of a path before any effort is checked: knots, turning points, and no long way between."""
 
 import numpy as np
 import pytest
@@ -27,7 +27,7 @@ def wavy(seed, joints=3, knots=6):
 
 
 def sign_changes(times, values):
-    """Where the sampled values (N,) of a smooth function change their sign, to the width of a step."""
+    """Places where the sampled values (N,) of a smooth function change their sign, to the width of a step."""
     where = np.flatnonzero(np.sign(values[:-1]) * np.sign(values[1:]) < 0)
     return 0.5 * (times[where] + times[where + 1])
 

@@ -41,7 +41,7 @@ def smoothest(times, positions, start, end):
 
 
 def test_several_waypoints_in_another_joint_order_are_passed_on_the_smoothest_path(chain):
-    """Where it stays between them: elsewhere see test_path_shape.py."""
+    """Positions between the waypoints; for other paths see test_path_shape.py."""
     moving = Reference(np.array([0.1, -0.2]), np.array([0.3, -0.1]), np.array([0.4, -0.1]))
     goals = {1.0: (0.6, -0.3), 1.7: (1.0, -0.38), 3.0: (1.4, -0.45)}
     waypoints = [Waypoint(time, [turn, lift]) for time, (lift, turn) in goals.items()]

@@ -1,4 +1,4 @@
-"""What the paper prints, and the command that makes its figures."""
+"""Printed results of the paper, and the command that makes its figures."""
 
 import numpy as np
 import pytest
