@@ -41,6 +41,7 @@ ROS_RANK = {name: rank for rank, names in enumerate(ROS_FOLDERS) for name in nam
 LONGEST = 500
 """Lines of the longest source file."""
 SOURCES = (".py", ".c", ".h", ".cpp", ".hpp")
+QUESTION = r"(what|which|whether|where|when|how|who|whose|whom|why)\b"
 # What knows no robot, and what it may import.
 ROBOT_FREE = {
     "codegen": {"codegen", "errors"},
@@ -177,14 +178,33 @@ def test_no_name_of_a_class_is_used_twice():
 
 def test_docstrings_begin_with_a_noun_or_a_verb():
     """A question word makes a reader guess the noun."""
-    questions = re.compile(r"\s*(what|which|whether|where|when|how|who|why)\b", re.IGNORECASE)
+    folders = [PACKAGE, *(PACKAGE.parent / name for name in ("test", "docs/tools", "examples", "launch"))]
+    candidate = re.compile(rf'"""\s*{QUESTION}', re.IGNORECASE)
+    question = re.compile(rf"\s*{QUESTION}", re.IGNORECASE)
     wrong = []
-    for path in modules():
+    for path in (path for folder in folders for path in folder.rglob("*.py")):
+        # Most files need no parser: it takes far longer than the search.
+        if not candidate.search(path.read_text(encoding="utf-8")):
+            continue
         for node in statements(path):
             if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
                 text = node.value.value
-                if isinstance(text, str) and questions.match(text):
-                    wrong.append(f"{path.relative_to(PACKAGE)}:{node.lineno}: {text[:60]}")
+                if isinstance(text, str) and question.match(text):
+                    wrong.append(f"{path.relative_to(PACKAGE.parent)}:{node.lineno}: {text[:60]}")
+    assert wrong == []
+
+
+def test_comments_of_c_begin_with_a_noun_or_a_verb():
+    """The rule of docstrings, for comments on lines of their own."""
+    question = re.compile(rf"\s*(/\*+|//+)\s*{QUESTION}", re.IGNORECASE)
+    wrong = []
+    for path in PACKAGE.rglob("*"):
+        if path.name.removesuffix(".in").endswith(SOURCES[1:]):
+            before = ""
+            for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+                if question.match(line) and not before.lstrip().startswith("//"):
+                    wrong.append(f"{path.relative_to(PACKAGE)}:{number}: {line.strip()[:60]}")
+                before = line
     assert wrong == []
 
 

@@ -319,8 +319,7 @@ def _friction_pictures(found: Identification) -> list[dict[str, str]]:
     names, runs = found.chain.joint_names, [*found.learn, *found.validate]
     if found.payloads:
         return []
-    known = DriveFriction.__dataclass_fields__.keys() & found.drives.keys()
-    law = DriveFriction(**{name: found.drives[name] for name in known})
+    law = DriveFriction(**{name: found.drives[name] for name in DriveFriction.__dataclass_fields__})
     curved = law.stribeck_velocity > 0.0
     law = replace(law, stribeck_velocity=np.where(curved, law.stribeck_velocity, 0.1))
 
