@@ -148,6 +148,12 @@ SAME_AS: Mapping[str, str] = {"static_friction": "friction"}
 """Parameters that are another one where they are empty; those of the description otherwise."""
 BOUNDED = "friction_offset"
 """The parameter to blame where `DriveFriction.margin` is negative."""
+VISCOUS = ("damping",)
+"""Parameters of `DriveFriction.viscous`; all others are of dry friction."""
+SCALES = ("stribeck_velocity", "presliding_travel")
+"""Parameters that change nothing where all others are zero."""
+LINEAR = ("damping", "friction", "static_friction", "friction_offset", "presliding_friction", *SCALES)
+"""Parameters with which `DriveFriction.effort` is linear in speed, where static friction is Coulomb's."""
 
 
 @dataclass(frozen=True)
@@ -170,16 +176,9 @@ class DriveFriction:
 
     def left(self, viscous: Scalar, dry: Scalar) -> DriveFriction:
         """The shares of viscous and of dry friction that a drive with compensation of its own leaves."""
-        return DriveFriction(
-            viscous * self.damping,
-            dry * self.friction,
-            dry * self.static_friction,
-            self.stribeck_velocity,
-            dry * self.friction_offset,
-            dry * self.load_friction,
-            dry * self.presliding_friction,
-            self.presliding_travel,
-        )
+        shares = {**dict.fromkeys(VISCOUS, viscous), **dict.fromkeys(SCALES, 1.0)}
+        names = [field.name for field in fields(self)]
+        return DriveFriction(**{name: shares.get(name, dry) * getattr(self, name) for name in names})
 
     @property
     def margin(self) -> Scalar:
@@ -196,7 +195,15 @@ class DriveFriction:
             load: effort that the gear passes on to the links [N·m or N]; none when None.
         """
         along = direction(velocity if heading is None else heading)
-        return self.damping * velocity + along * self.dry_size(velocity, along, load)
+        return self.viscous(velocity) + along * self.dry_size(velocity, along, load)
+
+    def viscous(self, velocity: Scalar) -> Scalar:
+        """The part of `effort` that is smooth through standstill; it grows with the velocity."""
+        return self.damping * velocity
+
+    def curved_viscous(self, velocity: Scalar) -> Scalar:
+        """The part of `viscous` friction that is not linear; it grows with the velocity."""
+        return self.viscous(velocity) - self.damping * velocity
 
     def presliding(self, heading: Scalar, slid: Scalar) -> Scalar:
         """Effort beside `effort`, as long as a joint has not travelled far since its last reversal.
@@ -217,6 +224,14 @@ class DriveFriction:
         fading = _faded(self.static_friction - self.friction, velocity, self.stribeck_velocity)
         size = self.friction + fading + self.friction_offset * along
         return size if load is None else size + self.load_friction * _magnitude(load)
+
+    def least_dry(self, along: Scalar) -> Scalar:
+        """Bound below `dry_size` at all speeds, in the `direction` ``along``, without a load."""
+        return _smaller(self.friction, self.static_friction) + self.friction_offset * along
+
+    def greatest_dry(self, along: Scalar) -> Scalar:
+        """Bound above `dry_size` at all speeds, in the `direction` ``along``, without a load."""
+        return _larger(self.friction, self.static_friction) + self.friction_offset * along
 
     def dry_range(
         self, slowest: Array, fastest: Array, lightest: Array, heaviest: Array
@@ -248,15 +263,18 @@ class DriveFriction:
     @property
     def is_plain(self) -> bool:
         """True where arrays are those of `plain` friction."""
-        curved = bool((self.static_friction != self.friction).any())
-        more = (self.friction_offset, self.load_friction, self.presliding_friction)
-        return not (curved or any(np.any(part) for part in more))
+        curved = bool(np.any(self.static_friction != self.friction))
+        return not (curved or self._any_but("damping", "friction", "static_friction", *SCALES))
 
     @property
     def is_zero(self) -> bool:
         """True where arrays give no friction at any velocity."""
-        parts = (self.damping, self.friction, self.static_friction, self.load_friction)
-        return not any(part.any() for part in parts)
+        return not self._any_but(*SCALES)
+
+    def _any_but(self, *names: str) -> bool:
+        """True if arrays other than these have an element that is not zero."""
+        others = (field.name for field in fields(self) if field.name not in names)
+        return any(bool(np.any(getattr(self, name))) for name in others)
 
     @property
     def matrix(self) -> Array:
@@ -311,6 +329,10 @@ def _followed(slid: Scalar, travel: Scalar, scale: Scalar) -> Scalar:
 
 def _smaller(a: Scalar, b: Scalar) -> Scalar:
     return a.smaller(b) if hasattr(a, "smaller") else np.minimum(a, b)
+
+
+def _larger(a: Scalar, b: Scalar) -> Scalar:
+    return a.larger(b) if hasattr(a, "larger") else np.maximum(a, b)
 
 
 def _magnitude(x: Scalar) -> Scalar:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from robot_dynamics.control.arm.actuators import Drives
-from robot_dynamics.dynamics.friction import DriveFriction
+from robot_dynamics.dynamics.friction import SCALES, DriveFriction
+from robot_dynamics.errors import ParameterError
 from robot_dynamics.spatial import Array
 
 DRIVE_COLUMNS = (
@@ -55,8 +56,18 @@ class FrictionLaw:
 
     @classmethod
     def of(cls, drives: Drives) -> FrictionLaw:
-        """That of drives that are known."""
+        """That of drives that are known.
+
+        Raises:
+            ParameterError: friction that identification has no columns for.
+        """
         known = drives.friction
+        for field in fields(known):
+            if field.name not in (*DRIVE_COLUMNS, *SCALES) and np.any(getattr(known, field.name)):
+                raise ParameterError(
+                    f"parameter '{field.name}' is not 0, but identification does not know this friction:"
+                    " give 0"
+                )
         curved = known.static_friction != known.friction
         speeds = np.where(curved, known.stribeck_velocity, 0.0)
         travels = np.where(known.presliding_friction > 0.0, known.presliding_travel, 0.0)

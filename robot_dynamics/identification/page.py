@@ -319,7 +319,8 @@ def _friction_pictures(found: Identification) -> list[dict[str, str]]:
     names, runs = found.chain.joint_names, [*found.learn, *found.validate]
     if found.payloads:
         return []
-    law = DriveFriction(**{name: found.drives[name] for name in DriveFriction.__dataclass_fields__})
+    known = DriveFriction.__dataclass_fields__.keys() & found.drives.keys()
+    law = DriveFriction(**{name: found.drives[name] for name in known})
     curved = law.stribeck_velocity > 0.0
     law = replace(law, stribeck_velocity=np.where(curved, law.stribeck_velocity, 0.1))
 

@@ -220,7 +220,8 @@ class ArmPlant:
                     middle = data.qvel + half * data.qacc
                     self._rub(middle, self._gear_loads(data))
                     travel = 0.5 * half * (data.qvel + middle)[drivers]
-                    data.qfrc_applied[drivers] = tau - self._built_up(law.slid_after(self._slid, travel))
+                    built_up = self._built_up(law.slid_after(self._slid, travel))
+                    data.qfrc_applied[drivers] = tau - built_up - law.curved_viscous(middle[drivers])
                     before = data.qpos[drivers]
                     mujoco.mj_step(self._built.model, data)
                     self._slid = law.slid_after(self._slid, data.qpos[drivers] - before)
@@ -328,7 +329,8 @@ class ArmPlant:
         if not self._slides:
             mujoco.mj_forward(self._built.model, scratch)
             return scratch
-        scratch.qfrc_applied[self._built.drivers] -= self._built_up(self._slid)
+        drag = self._built.drives.friction.curved_viscous(scratch.qvel[self._built.drivers])
+        scratch.qfrc_applied[self._built.drivers] -= self._built_up(self._slid) + drag
         # Load and friction depend on each other.
         load = np.zeros(self.dof)
         for _ in range(LOAD_ROUNDS):

@@ -16,6 +16,7 @@ from robot_dynamics.control.retiming.retime import INTERVALS
 from robot_dynamics.control.spline import QuinticSpline
 from robot_dynamics.control.stewart import retiming as module
 from robot_dynamics.control.stewart.retiming import _PlatformModel, followed, retime_motion
+from robot_dynamics.dynamics.friction import DriveFriction
 from robot_dynamics.errors import TrajectoryError
 from robot_dynamics.model.chain import JointKind
 from robot_dynamics.stewart import StewartPlatform
@@ -94,14 +95,11 @@ def test_friction_of_the_actuators_is_that_of_the_coordinates(model):
     driven = model.driven
     assert driven.chain is model and driven.links is model and model.driven is driven
     np.testing.assert_array_equal(driven.rotor_inertia, np.zeros(12))
-    expected = np.zeros((12, 5))
-    expected[6:, 0], expected[6:, 1], expected[6:, 2], expected[:, 3] = (
-        100 + 10 * K,
-        20 + 3 * K,
-        20 + 3 * K,
-        1.0,
-    )
-    np.testing.assert_array_equal(driven.friction, expected)
+    expected = {name: np.zeros(12) for name in DriveFriction.__dataclass_fields__}
+    expected["damping"][6:], expected["friction"][6:] = 100 + 10 * K, 20 + 3 * K
+    expected["static_friction"] = expected["friction"]
+    expected["stribeck_velocity"] = expected["presliding_travel"] = np.ones(12)
+    np.testing.assert_array_equal(driven.friction, np.column_stack(list(expected.values())))
 
 
 def test_quaternions_are_those_of_roll_pitch_and_yaw():

@@ -1,10 +1,11 @@
 """Attempts of retiming by the path speeds and ends that are asked for, its reasons, and its arguments."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from uncoupled_axes import AXES, INERTIAS, LIMITS, LINE, LINES
+from uncoupled_axes import AXES, INERTIAS, LIMITS, LINE, LINES, NO_FRICTION
 
 from robot_dynamics.control.retiming import retime as retiming
 from robot_dynamics.control.retiming.limits import PathLimits
@@ -12,6 +13,7 @@ from robot_dynamics.control.retiming.model import DrivenModel
 from robot_dynamics.control.retiming.retime import retime, through
 from robot_dynamics.control.shape import waypoint_spline
 from robot_dynamics.control.spline import QuinticSpline, minimum_jerk_spline
+from robot_dynamics.dynamics.friction import DriveFriction
 from robot_dynamics.errors import ParameterError, TrajectoryError, WrongTypeError
 
 OPEN = np.nan
@@ -35,12 +37,12 @@ class Attempts:
         class Problem:
             def __init__(self, *given):
                 attempts.problems.append(given)
-                self.load_friction = np.zeros(2)
+                self.friction = NO_FRICTION.matrix
 
             def solve(self, ends, cap):
                 speed = float(np.sqrt(cap))
                 attempts.ends.append(list(ends))
-                attempts.frictions.append(self.load_friction.tolist())
+                attempts.frictions.append(DriveFriction(*self.friction.T).load_friction.tolist())
                 attempts.speeds.append(speed)
                 if speed > highest or fails(ends):
                     raise TrajectoryError(f"number {len(attempts.speeds)}")
@@ -163,7 +165,8 @@ def test_an_end_that_creeps_is_freed_where_no_motion_keeps_its_speed(monkeypatch
 
 def test_the_larger_share_of_the_load_counts(monkeypatch):
     attempts = Attempts(monkeypatch)
-    own = DrivenModel(AXES.chain, INERTIAS, np.zeros(2), np.zeros((2, 5)), np.array([0.3, 0.1]))
+    law = replace(NO_FRICTION, load_friction=np.array([0.3, 0.1]))
+    own = DrivenModel(AXES.chain, INERTIAS, np.zeros(2), law.matrix)
     for given in (0.0, 0.2, [0.1, 0.5], [0.2], 0):
         retime(own, LINE, LIMITS, load_friction=given)
     assert attempts.frictions == [[0.3, 0.1], [0.3, 0.2], [0.3, 0.5], [0.3, 0.2], [0.3, 0.1]]
@@ -354,7 +357,8 @@ def test_arrays_have_room_for_the_intervals_of_all_segments(segments, least, cap
     assert (problem.least, problem.capacity, problem.joints, problem.variant) == (least, capacity, 2, 0)
     assert problem.rows.shape == (6, capacity + 3, 2)
     assert problem.columns.shape == (5, capacity) and problem.codes.shape == (2, capacity)
-    np.testing.assert_array_equal(problem.load_friction, [0.0, 0.0])
+    np.testing.assert_array_equal(problem.friction, AXES.friction)
+    np.testing.assert_array_equal(AXES.load_friction, [0.0, 0.0])
 
 
 def test_the_computation_has_an_array_of_its_own_for_each_row_and_its_bounds():
@@ -362,7 +366,7 @@ def test_the_computation_has_an_array_of_its_own_for_each_row_and_its_bounds():
     seen, path = {}, trajectory()
     problem = retiming._Problem(AXES, path, PathLimits(effort_rate=[4.0, np.inf]).arrays(AXES.chain), 123)
     problem.variant = 2
-    problem.load_friction[:] = (0.25, 0.5)
+    problem.friction = np.arange(0.5, 0.5 + NO_FRICTION.matrix.size).reshape(2, -1)
     counts = ("joints", "segments", "variant", "start", "end", "cap", "intervals", "least", "rounds")
     library = SimpleNamespace(**vars(CODES))
 
@@ -380,7 +384,7 @@ def test_the_computation_has_an_array_of_its_own_for_each_row_and_its_bounds():
         for name, values in (
             ("q", problem.rows), ("s", problem.columns), ("kind", problem.codes), ("knots", path.times),
             ("coefficients", path.coefficients), ("rate", np.array([4.0, np.inf])),
-            ("velocity", np.full(2, np.inf)), ("load_friction", np.array([0.25, 0.5])),
+            ("velocity", np.full(2, np.inf)), ("friction", problem.friction),
         ):  # fmt: skip
             found = bytes(retiming.ffi().buffer(getattr(given, name), values.nbytes))
             assert found == values.tobytes(), name

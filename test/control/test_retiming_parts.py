@@ -1,6 +1,7 @@
 """Parts of retiming around its computation: limits, models, waypoints that are verified, and its modes."""
 
 import dataclasses
+import re
 from types import SimpleNamespace
 
 import numpy as np
@@ -10,16 +11,19 @@ from arms import Pendulum, pendulum_chain, two_joint_chain
 from robot_dynamics.control.arm.actuators import ActuatedArm, ActuatorParameters
 from robot_dynamics.control.arm.path_rules import PathRules, TorqueCheckParameters
 from robot_dynamics.control.retiming import executable as executing
-from robot_dynamics.control.retiming import following, model, sources
+from robot_dynamics.control.retiming import following, sources
 from robot_dynamics.control.retiming.library import ffi
 from robot_dynamics.control.retiming.limits import PathLimits
 from robot_dynamics.control.retiming.model import DrivenModel
 from robot_dynamics.control.shape import waypoint_spline
 from robot_dynamics.control.spline import QuinticSpline, minimum_jerk_spline
 from robot_dynamics.control.waypoints import WaypointTable
+from robot_dynamics.dynamics.friction import DriveFriction
 from robot_dynamics.errors import ParameterError, TrajectoryError, WrongTypeError
 
 CRANE = two_joint_chain()
+LAW = [field.name for field in dataclasses.fields(DriveFriction)]
+NO_FRICTION = np.zeros((2, len(LAW)))
 
 
 class Sum:
@@ -80,24 +84,35 @@ def test_efforts_are_those_of_the_links_the_rotors_and_the_friction():
     assert driven.of(arm, CRANE).chain is CRANE
     assert driven.chain is CRANE and driven.links is arm.links
     np.testing.assert_array_equal(driven.rotor_inertia, [0.1, 0.2])
-    assert driven.friction.shape == (2, 5) and driven.friction.flags.c_contiguous
+    np.testing.assert_array_equal(driven.friction, arm.drives.friction.matrix)
+    assert driven.friction.flags.c_contiguous
     np.testing.assert_array_equal(driven.load_friction, [0.0, 0.0])
     q, qd, qdd = np.array([[0.3, -0.4]]), np.array([[50.0, -60.0]]), np.array([[0.7, -0.9]])
     expected = q + (10.0 + np.array([0.5, 0.25])) * qd + (100.0 + np.array([0.1, 0.2])) * qdd + [2.0, -3.0]
     np.testing.assert_allclose(driven.efforts(q, qd, qdd), expected)
     np.testing.assert_allclose(
-        dataclasses.replace(driven, load_friction=0.5).efforts(q, qd, qdd),
+        dataclasses.replace(driven, friction=driven.friction_with(0.5)).efforts(q, qd, qdd),
         expected + 0.5 * np.sign(qd) * np.abs(Sum().inverse_dynamics(q, qd, qdd)),
     )
-    assert DrivenModel(CRANE, Sum(), np.zeros(2), np.zeros((2, 5))).load_friction == 0.0
+    assert DrivenModel(CRANE, Sum(), np.zeros(2), NO_FRICTION).load_friction.tolist() == [0.0, 0.0]
 
 
-def test_the_parts_of_friction_are_five_and_the_share_of_the_load():
-    law = SimpleNamespace(matrix=np.arange(12.0).reshape(2, 6))
-    parts, share = model._parts(law)
-    np.testing.assert_array_equal(parts, [[0, 1, 2, 3, 4], [6, 7, 8, 9, 10]])
-    np.testing.assert_array_equal(share, [5, 11])
-    assert parts.flags.c_contiguous and share.flags.c_contiguous
+def test_friction_has_all_parameters_and_another_share_of_the_load_changes_no_other():
+    parameters = np.arange(2.0 * len(LAW)).reshape(2, -1)
+    driven = DrivenModel(CRANE, Sum(), np.zeros(2), parameters.copy())
+    np.testing.assert_array_equal(driven.load_friction, parameters[:, LAW.index("load_friction")])
+    changed = driven.friction_with(np.array([0.25, 0.5]))
+    np.testing.assert_array_equal(changed[:, LAW.index("load_friction")], [0.25, 0.5])
+    others = [k for k, name in enumerate(LAW) if name != "load_friction"]
+    np.testing.assert_array_equal(changed[:, others], parameters[:, others])
+    np.testing.assert_array_equal(driven.friction, parameters)
+    assert changed.flags.c_contiguous
+
+
+def test_friction_of_another_shape_is_refused():
+    message = f"friction has the shape (2, 5); it must be (2, {len(LAW)})"
+    with pytest.raises(ParameterError, match=f"^{re.escape(message)}$"):
+        DrivenModel(CRANE, Sum(), np.zeros(2), np.zeros((2, 5)))
 
 
 def test_models_that_are_none_are_refused():
@@ -122,7 +137,7 @@ def called(driven, rows):
 
 @pytest.mark.parametrize("rows", [1, 3, 4])
 def test_any_model_is_called_with_rows_of_states(rows):
-    result, states, out, failures = called(DrivenModel(CRANE, Sum(), np.zeros(2), np.zeros((2, 5))), rows)
+    result, states, out, failures = called(DrivenModel(CRANE, Sum(), np.zeros(2), NO_FRICTION), rows)
     assert result == 1 and not failures
     np.testing.assert_allclose(out, states[0] + 10.0 * states[1] + 100.0 * states[2])
 
@@ -132,7 +147,7 @@ def test_errors_of_a_model_are_kept_and_not_raised_through_c():
         def inverse_dynamics(self, q, qd, qdd):
             raise KeyError("here")
 
-    result, _, out, failures = called(DrivenModel(CRANE, Broken(), np.zeros(2), np.zeros((2, 5))), 2)
+    result, _, out, failures = called(DrivenModel(CRANE, Broken(), np.zeros(2), NO_FRICTION), 2)
     assert result == 0 and (out == 7.0).all()
     assert [type(error) for error in failures] == [KeyError]
 

@@ -1,5 +1,6 @@
 """A revolute and a prismatic axis without coupling, with limits and lines: retiming in closed form."""
 
+from dataclasses import fields
 from types import SimpleNamespace
 
 import numpy as np
@@ -7,6 +8,7 @@ from arms import Masses
 
 from robot_dynamics.control.retiming.limits import PathLimits
 from robot_dynamics.control.retiming.model import DrivenModel
+from robot_dynamics.dynamics.friction import DriveFriction
 
 
 class Axes:
@@ -20,7 +22,8 @@ class Axes:
 
 
 INERTIAS = Masses((2.0, 3.0))
-AXES = DrivenModel(Axes(), INERTIAS, np.zeros(2), np.zeros((2, 5)))
+NO_FRICTION = DriveFriction(*np.zeros((len(fields(DriveFriction)), 2)))
+AXES = DrivenModel(Axes(), INERTIAS, np.zeros(2), NO_FRICTION.matrix)
 LIMITS = PathLimits(velocity=[4.0, 2.0])
 LINE = [[0.0, 0.0], [2.0, -1.0]]
 LINES = np.zeros((2, 6, 2))

@@ -13,6 +13,7 @@ import numpy as np
 import pinocchio as pin
 import pytest
 import yaml
+from friction_cases import CASES, SPEEDS, effort_of
 from patience import LONG_PATIENCE, PATIENCE
 from two_arms import JOINTS as JOINTS_OF_TWO
 from two_arms import TIPS, TWO_ARMS
@@ -775,6 +776,51 @@ def test_friction_of_solver_and_controller_is_the_law_of_the_library(package, tm
     expected = given.of(chain).friction.effort(velocity, load=np.full(JOINTS, -7.0))
     np.testing.assert_allclose(np.reshape(rows, (-1, JOINTS)).astype(float), expected, rtol=1e-12, atol=1e-12)
     assert "'presliding_friction' is larger than the friction of joint1; friction would drive" in refusal
+
+
+def friction_program():
+    """C++ that prints the friction of the first joint for each parameter of the law."""
+    lines = []
+    for given, *_ in CASES.values():
+        values = {"damping": 0.0, "friction": 0.0, **given}
+        lines.append(
+            "  show({" + ", ".join(f"{{&P::{name}, {value!r}}}" for name, value in values.items()) + "});"
+        )
+    return f"""
+#include <cstdio>
+#include <utility>
+#include <vector>
+#include "puma_controllers/settings.hpp"
+using P = puma_controllers::Parameters;
+using Given = std::vector<std::pair<std::vector<double> P::*, double>>;
+void show(const Given & given)
+{{
+  P p;
+  for (const auto & [name, value] : given) {{
+    p.*name = {{value}};
+  }}
+  const puma_controllers::Friction friction = puma_controllers::friction_of(p);
+  for (double v : {{ {", ".join(map(repr, SPEEDS.tolist()))} }}) {{
+    std::printf("%.17g\\n", rd_friction(friction.data(), v, v, -7.0));
+  }}
+}}
+int main()
+{{
+{chr(10).join(lines)}
+}}
+"""
+
+
+def test_each_parameter_of_friction_acts_in_the_controller_as_in_closed_form(package, tmp_path):
+    source, program = tmp_path / "each.cpp", tmp_path / "each"
+    source.write_text(friction_program(), encoding="utf-8")
+    includes = [f"-I{package / 'include'}", f"-I{package / 'src'}"]
+    command = ["c++", "-std=c++17", "-O1", *STRICT, *includes, source, "-o", program]
+    subprocess.run(command, check=True, timeout=PATIENCE)
+    printed = subprocess.run([program], check=True, capture_output=True, text=True).stdout
+    found = np.array(list(map(float, printed.split()))).reshape(len(CASES), len(SPEEDS))
+    for row, name in zip(found, CASES, strict=True):
+        np.testing.assert_allclose(row, effort_of(name)(SPEEDS, -7.0), atol=1e-12, err_msg=name)
 
 
 def test_the_package_has_what_ros2_control_looks_for(package):

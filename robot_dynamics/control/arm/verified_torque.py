@@ -2,9 +2,9 @@
 
 Between two samples h apart a function leaves its chord by at most h²/8 times its largest second derivative.
 For the efforts of links, rotors and viscous friction that derivative is bounded by
-``dynamics.effort_curvature``; dry friction is bounded by the ranges of velocities and loads. Intervals where
-these bounds leave room for more than what is reached elsewhere are halved until they do not. So no moment is
-left out: what is proven holds for the whole path, up to the rounding of floating-point numbers.
+``dynamics.effort_curvature``; other friction is bounded by the ranges of velocities and loads. Intervals
+where these bounds leave room for more than what is reached elsewhere are halved until they do not. So no
+moment is left out: what is proven holds for the whole path, up to the rounding of floating-point numbers.
 """
 
 from __future__ import annotations
@@ -164,8 +164,9 @@ class _Search:
         heaviest = np.maximum(most, -least)
         lightest = np.maximum(np.maximum(least, -most), 0.0)
         dry = self._friction.dry_range(*velocities, lightest, heaviest)
-        high = np.maximum(*ends) + bow + drives + dry[1]
-        low = np.minimum(*ends) - bow - drives + dry[0]
+        curved = [self._friction.curved_viscous(velocity) for velocity in velocities]
+        high = np.maximum(*ends) + bow + drives + dry[1] + curved[1]
+        low = np.minimum(*ends) - bow - drives + dry[0] + curved[0]
         bound = np.maximum(high, -low)
         reached = np.abs(self._value)
         scale = np.where(np.isfinite(self._limits), self._limits, np.maximum(reached, 1e-9))
@@ -215,7 +216,7 @@ class _Search:
         return found if self._doubled is None else found - self._doubled.effort(v)
 
     def _ends(self, boxes: _Boxes) -> tuple[Array, Array]:
-        """Efforts (N, n) at both ends, dry friction left out; keeps the largest with it."""
+        """Efforts (N, n) at both ends with linear friction alone; keeps the largest with all of it."""
         smooth = []
         for links, place in ((boxes.first, boxes.begin), (boxes.last, boxes.begin + boxes.width)):
             _, v, a = self._state(boxes.piece, place)

@@ -6,10 +6,18 @@
 
 #include <math.h>
 
-enum { RD_FRICTION_PARAMETERS = 8 };
-/* Parameters p of a joint: damping, friction, static_friction, stribeck_velocity, friction_offset,
- * load_friction, presliding_friction, presliding_travel. */
-enum { RD_PRESLIDING = 6 }; /* what builds up after a reversal */
+/* Parameters p of a joint. */
+enum rd_friction_parameter {
+    RD_DAMPING,
+    RD_FRICTION,
+    RD_STATIC_FRICTION,
+    RD_STRIBECK_VELOCITY,
+    RD_FRICTION_OFFSET,
+    RD_LOAD_FRICTION,
+    RD_PRESLIDING_FRICTION,
+    RD_PRESLIDING_TRAVEL,
+    RD_FRICTION_PARAMETERS
+};
 
 /* Effort that overcomes friction at a velocity along a heading, under a load of the gear [N m or N]. */
 static inline double rd_friction(const double *p, double velocity, double heading, double load)
@@ -20,14 +28,14 @@ static inline double rd_friction(const double *p, double velocity, double headin
     const double t3 = t1 * t1;
     const double t4 = 3.0 - t3;
     const double t5 = t2 * t4;
-    const double t6 = p[0] * velocity;
-    const double t7 = p[2] - p[1];
-    const double t8 = t7 != 0.0 ? t7 * exp(-fabs(velocity) / p[3]) : 0.0;
-    const double t9 = p[1] + t8;
-    const double t10 = p[4] * t5;
+    const double t6 = p[RD_DAMPING] * velocity;
+    const double t7 = p[RD_STATIC_FRICTION] - p[RD_FRICTION];
+    const double t8 = t7 != 0.0 ? t7 * exp(-fabs(velocity) / p[RD_STRIBECK_VELOCITY]) : 0.0;
+    const double t9 = p[RD_FRICTION] + t8;
+    const double t10 = p[RD_FRICTION_OFFSET] * t5;
     const double t11 = t9 + t10;
     const double t12 = fabs(load);
-    const double t13 = p[5] * t12;
+    const double t13 = p[RD_LOAD_FRICTION] * t12;
     const double t14 = t11 + t13;
     const double t15 = t5 * t14;
     return t6 + t15;
@@ -45,7 +53,7 @@ static inline double rd_presliding(const double *p, double heading, double slid)
     const double t6 = fabs(t5);
     const double t7 = t6 * slid;
     const double t8 = t7 - t5;
-    return p[6] * t8;
+    return p[RD_PRESLIDING_FRICTION] * t8;
 }
 
 /* The state of presliding, from -1 to 1, after a travel in one direction [rad or m]. */
@@ -53,7 +61,7 @@ static inline double rd_slid_after(const double *p, double slid, double travel)
 {
     const double t0 = copysign(1.0, travel);
     const double t1 = slid - t0;
-    const double t2 = exp(-fabs(travel) / p[7]);
+    const double t2 = exp(-fabs(travel) / p[RD_PRESLIDING_TRAVEL]);
     const double t3 = t1 * t2;
     return t0 + t3;
 }
@@ -61,10 +69,72 @@ static inline double rd_slid_after(const double *p, double slid, double travel)
 /* Not negative where friction drives no joint [N m or N]. */
 static inline double rd_friction_margin(const double *p)
 {
-    const double t0 = p[1] < p[2] ? p[1] : p[2];
-    const double t1 = fabs(p[4]);
+    const double t0 = p[RD_FRICTION] < p[RD_STATIC_FRICTION] ? p[RD_FRICTION] : p[RD_STATIC_FRICTION];
+    const double t1 = fabs(p[RD_FRICTION_OFFSET]);
     const double t2 = t0 - t1;
-    return t2 - p[6];
+    return t2 - p[RD_PRESLIDING_FRICTION];
+}
+
+/* The part of rd_friction that is smooth through standstill [N m or N], and its slope. */
+static inline double rd_viscous(const double *p, double velocity, double *slope)
+{
+    const double t0 = p[RD_DAMPING] * velocity;
+    *slope = p[RD_DAMPING];
+    return t0;
+}
+
+/* Magnitude of dry friction in a direction, -1 or 1, without a load [N m or N], and its slope. */
+static inline double rd_dry_size(const double *p, double velocity, double along, double *slope)
+{
+    const double t0 = p[RD_STATIC_FRICTION] - p[RD_FRICTION];
+    const double t1 = t0 != 0.0 ? t0 * exp(-fabs(velocity) / p[RD_STRIBECK_VELOCITY]) : 0.0;
+    const double t2 = t1 != 0.0 ? -copysign(1.0, velocity) * t1 / p[RD_STRIBECK_VELOCITY] : 0.0;
+    const double t3 = p[RD_FRICTION] + t1;
+    const double t4 = p[RD_FRICTION_OFFSET] * along;
+    const double t5 = t3 + t4;
+    *slope = t2;
+    return t5;
+}
+
+/* Bound below the magnitude of dry friction in a direction, -1 or 1, without a load [N m or N]. */
+static inline double rd_least_dry(const double *p, double along)
+{
+    const double t0 = p[RD_FRICTION] < p[RD_STATIC_FRICTION] ? p[RD_FRICTION] : p[RD_STATIC_FRICTION];
+    const double t1 = p[RD_FRICTION_OFFSET] * along;
+    return t0 + t1;
+}
+
+/* Bound above the magnitude of dry friction in a direction, -1 or 1, without a load [N m or N]. */
+static inline double rd_greatest_dry(const double *p, double along)
+{
+    const double t0 = p[RD_FRICTION] > p[RD_STATIC_FRICTION] ? p[RD_FRICTION] : p[RD_STATIC_FRICTION];
+    const double t1 = p[RD_FRICTION_OFFSET] * along;
+    return t0 + t1;
+}
+
+/* Whether there is no friction at any velocity. */
+static inline int rd_friction_is_zero(const double *p)
+{
+    return p[RD_DAMPING] == 0.0
+        && p[RD_FRICTION] == 0.0
+        && p[RD_STATIC_FRICTION] == 0.0
+        && p[RD_FRICTION_OFFSET] == 0.0
+        && p[RD_LOAD_FRICTION] == 0.0
+        && p[RD_PRESLIDING_FRICTION] == 0.0;
+}
+
+/* Whether rd_friction is linear in speed beyond standstill, and does not depend on the load. */
+static inline int rd_friction_is_linear(const double *p)
+{
+    return p[RD_STATIC_FRICTION] == p[RD_FRICTION]
+        && p[RD_LOAD_FRICTION] == 0.0;
+}
+
+/* Whether rd_viscous is linear. */
+static inline int rd_viscous_is_linear(const double *p)
+{
+    (void)p;
+    return 1;
 }
 
 /* Sign of the velocity, smooth through standstill. */

@@ -57,7 +57,7 @@ static void slide(rd_core *core, const rd_settings *s)
         const double *p = s->friction + RD_FRICTION_PARAMETERS * j;
         if (!known) {
             core->slid[j] = 0.0;
-        } else if (p[RD_PRESLIDING] > 0.0 && rd_beyond(rd_reference_noise(core), rate) != 0.0) {
+        } else if (p[RD_PRESLIDING_FRICTION] > 0.0 && rd_beyond(rd_reference_noise(core), rate) != 0.0) {
             core->slid[j] = rd_slid_after(p, core->slid[j], place - core->slid_at[j]);
         }
         core->slid_at[j] = place;

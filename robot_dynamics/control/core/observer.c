@@ -159,7 +159,7 @@ static double friction_of(const rd_settings *s, const double *parameters, int j,
     const double net = effort - plain, load = fabs(slope != 0.0 ? net / (1.0 + copysign(slope, net * slope)) : net);
     const double speed = fabs(velocity), still = 1.0 - fabs(rd_direction(velocity));
     *drift = s->friction_drift * rd_friction(p, speed, 1.0, load);
-    *hidden = (still > 0.0 ? still * rd_friction(p, 0.0, 1.0, load) : 0.0) + p[RD_PRESLIDING] * (1.0 - fabs(slid));
+    *hidden = (still > 0.0 ? still * rd_friction(p, 0.0, 1.0, load) : 0.0) + p[RD_PRESLIDING_FRICTION] * (1.0 - fabs(slid));
     return plain + slope * load;
 }
 
@@ -250,7 +250,7 @@ int rd_observer_update(rd_observer *o, const rd_settings *s, double time, const 
         double drive = o->found[1][j] - o->found[2][j], drift = 0.0, hidden = 0.0;
         if (about->driven) {
             const double *p = friction + RD_FRICTION_PARAMETERS * j, travel = position[j] - o->place[j];
-            if (o->knows && p[RD_PRESLIDING] > 0.0 && rd_beyond(RD_NOISE, velocity[j]) != 0.0) {
+            if (o->knows && p[RD_PRESLIDING_FRICTION] > 0.0 && rd_beyond(RD_NOISE, velocity[j]) != 0.0) {
                 o->slid[j] = rd_slid_after(p, o->slid[j], travel);
             }
             momentum[j] += s->rotor_inertia[j] * velocity[j];

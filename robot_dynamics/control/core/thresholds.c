@@ -142,7 +142,7 @@ int rd_arm_inertia(const rd_settings *s, int n, const double *lower, const doubl
 double rd_arm_friction(const rd_settings *s, int joint)
 {
     const double *p = s->friction + RD_FRICTION_PARAMETERS * joint;
-    return s->driven ? fmax(p[1], p[2]) + fabs(p[4]) : 0.0;
+    return s->driven ? fmax(rd_greatest_dry(p, 1.0), rd_greatest_dry(p, -1.0)) : 0.0;
 }
 
 int rd_arrival_text(const rd_settings *s, int j, double inertia, const char *name, const char *unit, char *text,

@@ -1,8 +1,6 @@
 /* Verification of what is delivered: quintics between the points, their efforts, velocities and accelerations. */
 #include "retime.h"
 
-#include "friction.h"
-
 #include <math.h>
 #include <stdlib.h>
 
@@ -164,8 +162,8 @@ static int rd_compare(const struct rd_retiming *r, struct rd_rows *w, int i, con
         const int j = w->joint[k], rubs = k < w->efforts && !w->dry;
         const size_t at = (size_t)i * m + k;
         const double limit = w->limit[k], free = limit * (1.0 - RD_FREE), spare = 0.1 * RD_FREE * limit;
-        const double *from = r->qp + (size_t)i * n + j, *bow = r->qpp + (size_t)i * n + j, *p = r->friction + 5 * j;
-        const double law[RD_FRICTION_PARAMETERS] = {p[0], p[1], p[2], p[3], p[4], r->load_friction[j]};
+        const double *from = r->qp + (size_t)i * n + j, *bow = r->qpp + (size_t)i * n + j;
+        const double *p = rd_friction_of(r, j);
         up[0] = w->a[at] * u + w->b[at] * x + w->c[at];
         up[count + 1] = w->a[at + m] * u + w->b[at + m] * y + w->c[at + m];
         for (int s = 0; s < count; s++)
@@ -174,10 +172,10 @@ static int rd_compare(const struct rd_retiming *r, struct rd_rows *w, int i, con
         if (rubs) {
             for (int s = 0; s < count; s++) {
                 const double rate = qd[(size_t)s * n + j];
-                up[s + 1] += rd_friction(law, rate, rate, effort[(size_t)s * n + j]);
+                up[s + 1] += rd_friction(p, rate, rate, effort[(size_t)s * n + j]);
             }
-            up[0] += rd_friction(law, from[0] * v0, from[0] * v0, up[0] - r->rotor[j] * (from[0] * u + bow[0] * x));
-            up[count + 1] += rd_friction(law, from[n] * v1, from[n] * v1,
+            up[0] += rd_friction(p, from[0] * v0, from[0] * v0, up[0] - r->rotor[j] * (from[0] * u + bow[0] * x));
+            up[count + 1] += rd_friction(p, from[n] * v1, from[n] * v1,
                                          up[count + 1] - r->rotor[j] * (from[n] * u + bow[n] * y));
         }
         if (count == 1) {

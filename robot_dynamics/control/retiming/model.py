@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any
 
@@ -22,6 +22,8 @@ from robot_dynamics.native.library import NativeKernel
 from robot_dynamics.spatial import Array
 
 _WITHOUT = ActuatorParameters(damping=(0.0,), friction=(0.0,))
+_LAW = [field.name for field in fields(DriveFriction)]
+_LOAD = _LAW.index("load_friction")
 
 
 @dataclass(frozen=True)
@@ -32,15 +34,28 @@ class DrivenModel:
         chain: the arm, or other coordinates of a path.
         links: inverse dynamics of the links, without friction.
         rotor_inertia: (n,) as seen at the joints [kg·m² or kg].
-        friction: (n, 5) parameters in the order of ``DriveFriction``, without the share of the load.
-        load_friction: (n,) share of the load that friction takes, or one for all.
+        friction: (n, p) parameters of ``DriveFriction``, as its ``matrix`` has them.
     """
 
     chain: Coordinates
     links: EffortModel
     rotor_inertia: Array
     friction: Array
-    load_friction: Array | float = 0.0
+
+    def __post_init__(self) -> None:
+        if np.shape(self.friction) != (shape := (len(self.rotor_inertia), len(_LAW))):
+            raise ParameterError(f"friction has the shape {np.shape(self.friction)}; it must be {shape}")
+
+    @property
+    def load_friction(self) -> Array:
+        """(n,) share of the load that friction takes."""
+        return np.asarray(self.friction[:, _LOAD])
+
+    def friction_with(self, share: Array | float) -> Array:
+        """``friction`` with this share of the load (n,), or one for all."""
+        friction = np.array(self.friction)
+        friction[:, _LOAD] = share
+        return friction
 
     @staticmethod
     def of(model: Any, chain: KinematicChain | None = None) -> DrivenModel:
@@ -57,12 +72,12 @@ class DrivenModel:
         if isinstance(model, KinematicChain):
             drives = ActuatorParameters().of(model)
             links = compile_dynamics(model, friction=False)
-            return DrivenModel(model, links, drives.rotor_inertia, *_parts(drives.friction))
+            return DrivenModel(model, links, drives.rotor_inertia, drives.friction.matrix)
         if isinstance(model, CompiledDynamics):
             count = model.chain.dof
             parameters = ActuatorParameters() if model.friction else _WITHOUT
-            parts = _parts(parameters.of(model.chain).friction)
-            return DrivenModel(model.chain, model.without_friction(), np.zeros(count), *parts)
+            friction = parameters.of(model.chain).friction.matrix
+            return DrivenModel(model.chain, model.without_friction(), np.zeros(count), friction)
         if isinstance(model, ActuatedArm):
             links_of = model.links
             known = links_of.chain if isinstance(links_of, CompiledDynamics) else chain
@@ -73,16 +88,15 @@ class DrivenModel:
                     "the links of an ActuatedArm are compiled with friction, which its drives have too:"
                     " compile them with friction=False"
                 )
-            return DrivenModel(known, links_of, model.drives.rotor_inertia, *_parts(model.drives.friction))
+            drives = model.drives
+            return DrivenModel(known, links_of, drives.rotor_inertia, drives.friction.matrix)
         raise WrongTypeError(
             f"model is {quoted(model)}; it must be a KinematicChain, CompiledDynamics or ActuatedArm"
         )
 
     def efforts(self, q: Array, qd: Array, qdd: Array) -> Array:
         """(N, n) efforts of motions (N, n) with rotors and friction [N·m or N]."""
-        share = np.broadcast_to(self.load_friction, q.shape[-1:])
-        damping, coulomb, static, stribeck, offset = self.friction.T
-        law = DriveFriction(damping, coulomb, static, stribeck, offset, share)
+        law = DriveFriction(*self.friction.T)
         rigid = self.links.inverse_dynamics(q, qd, qdd)
         return np.asarray(rigid + self.rotor_inertia * qdd + law.effort(qd, load=rigid))
 
@@ -121,9 +135,3 @@ class DrivenModel:
             return 1
 
         return ffi().callback("rd_efforts", call), (), failures
-
-
-def _parts(law: DriveFriction) -> tuple[Array, Array]:
-    """Parameters (n, 5), and the share of the load (n,)."""
-    matrix = law.matrix
-    return np.ascontiguousarray(matrix[:, :5]), np.ascontiguousarray(matrix[:, 5])

@@ -1,8 +1,6 @@
 /* Largest x along the path: sets from which the end can be reached, backwards, then forwards the largest x. */
 #include "retime.h"
 
-#include "friction.h"
-
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,10 +41,11 @@ static inline void rd_tangent(const double *p, double speed, double root, int si
                               double *slope)
 {
     const double v = speed * root;
-    double rate;
+    double rate, more;
     rd_dry(p, v > RD_STILL ? v : 0.0, sign, upper, lower, &rate);
-    *slope = sign * (p[0] + rate) * speed * 0.5 / root;
-    const double constant = sign * p[0] * v - *slope * root * root;
+    const double viscous = rd_viscous(p, sign * v, &more);
+    *slope = sign * (more + rate) * speed * 0.5 / root;
+    const double constant = viscous - *slope * root * root;
     *upper += constant, *lower += constant;
 }
 
@@ -56,7 +55,7 @@ static void rd_odd_line(const struct rd_retiming *r, const struct rd_rows *w, in
 {
     const int m = w->count, j = w->joint[k];
     const size_t at = (size_t)i * m + k;
-    const double half = 0.5 / (r->s[i + 1] - r->s[i]), share = r->load_friction[j], *p = r->friction + 5 * j;
+    const double half = 0.5 / (r->s[i + 1] - r->s[i]), *p = rd_friction_of(r, j), share = p[RD_LOAD_FRICTION];
     const int sign = w->sign[at];
     double f, g, f1, g1, rate, rate1, scale = 1.0;
     rd_tangent(p, w->speed[at], rx, sign, &f, &g, &rate);
@@ -226,8 +225,8 @@ static void rd_explain(struct rd_retiming *r, const struct rd_rows *w, int i)
             const int j = w->joint[k], sign = w->sign[(size_t)i * m + k];
             double upper = 0.0, lower = 0.0, slope, tau = w->c[(size_t)point * m + k];
             if (sign != 0)
-                rd_dry(r->friction + 5 * j, 0.0, sign, &upper, &lower, &slope);
-            tau += r->load_friction[j] * fabs(tau) * sign;
+                rd_dry(rd_friction_of(r, j), 0.0, sign, &upper, &lower, &slope);
+            tau += rd_friction_of(r, j)[RD_LOAD_FRICTION] * fabs(tau) * sign;
             const double value = fabs(tau + upper) > fabs(tau + lower) ? tau + upper : tau + lower;
             const double excess = fabs(value) / w->limit[k];
             if (excess > 1.0 && excess > worst) {
@@ -258,9 +257,10 @@ static int rd_can_crawl(const struct rd_retiming *r, const struct rd_rows *w, in
         double up = upper[k], low = lower[k];
         if (sign != 0 && !w->dry) {
             double f, g, slope;
-            rd_dry(r->friction + 5 * j, 0.0, sign, &f, &g, &slope);
-            up = rd_loaded(up - f, r->load_friction[j], sign, 0.0);
-            low = rd_loaded(low - g, r->load_friction[j], sign, 0.0);
+            const double *p = rd_friction_of(r, j), share = p[RD_LOAD_FRICTION];
+            rd_dry(p, 0.0, sign, &f, &g, &slope);
+            up = rd_loaded(up - f, share, sign, 0.0);
+            low = rd_loaded(low - g, share, sign, 0.0);
         }
         if (before[k] > up || after[k] > up || before[k] < low || after[k] < low)
             return 0;

@@ -67,8 +67,22 @@ int rd_bounded(const struct rd_rates *z, int i)
     return (i > 0 || z->rest[0]) && (i < last || z->rest[1]);
 }
 
-/* Slacks at x; whether all are positive. */
-int rd_slacks(struct rd_rates *z, const double *x)
+/* Viscous friction of four columns where x has this root, and its derivative by x. */
+static rd_four rd_curved(const struct rd_rates *z, size_t at, int k, double root, rd_four *slope)
+{
+    rd_four rubs = rd_same(0.0);
+    *slope = rubs;
+    for (int lane = 0; lane < 4 && k + lane < z->curved->joints; lane++) {
+        const double swift = z->swift[at + lane];
+        double by;
+        rubs[lane] = rd_viscous(rd_friction_of(z->curved, k + lane), swift * root, &by);
+        (*slope)[lane] = by * swift * (0.5 / root);
+    }
+    return rubs;
+}
+
+/* See rd_slacks; curved: whether viscous friction may not be linear. */
+static inline __attribute__((always_inline)) int rd_slacks_of(struct rd_rates *z, const double *x, int curved)
 {
     const int n = z->columns, last = z->points - 1;
     for (int i = 1; i < last; i++)
@@ -84,8 +98,10 @@ int rd_slacks(struct rd_rates *z, const double *x)
             if (i < last) {
                 const double root = sqrt(z->before[i] * x[i] + z->behind[i] * x[i + 1]);
                 const rd_four load = FOUR(z->p, at) * x[i] + FOUR(z->q, at) * x[i + 1] + FOUR(z->c, at);
-                const rd_four rubs = FOUR(z->viscous, at) * root;
-                FOUR(z->tau, at) = load + rubs, FOUR(z->slope, at) = FOUR(z->viscous, at) * (0.5 / root);
+                rd_four rubs = FOUR(z->viscous, at) * root, slope = FOUR(z->viscous, at) * (0.5 / root);
+                if (curved)
+                    rubs = rd_curved(z, at, k, root, &slope);
+                FOUR(z->tau, at) = load + rubs, FOUR(z->slope, at) = slope;
                 FOUR(z->slack[RD_HIGH], at) = FOUR(z->high, at) - FOUR(z->up, at) * load - rubs;
                 FOUR(z->slack[RD_LOW], at) = FOUR(z->low, at) + FOUR(z->down, at) * load + rubs;
                 bad |= (FOUR(z->slack[RD_HIGH], at) <= 0.0) | (FOUR(z->slack[RD_LOW], at) <= 0.0);
@@ -99,6 +115,12 @@ int rd_slacks(struct rd_rates *z, const double *x)
         }
     }
     return !rd_any(bad);
+}
+
+/* Slacks at x; whether all are positive. */
+int rd_slacks(struct rd_rates *z, const double *x)
+{
+    return z->curved != NULL ? rd_slacks_of(z, x, 1) : rd_slacks_of(z, x, 0);
 }
 
 /* Gradients of the change in interval i by the coefficients before, of and behind it, and `room`: of its limit. */

@@ -20,7 +20,9 @@ struct rd_rates {
     double *mean;                  /* (points, 3): mean of x in an interval, by the coefficients before, of and behind it */
     double duration, *span, *steep; /* at the last x: sum; (points): times of the intervals, derivatives by their means */
     double *length;                /* (points): time of an interval times the root of its mean */
-    double *viscous;               /* friction per root of x, with its sign */
+    double *viscous;               /* linear friction per root of x, with its sign */
+    double *swift;                 /* velocity per root of x, for `curved` */
+    const struct rd_retiming *curved; /* where viscous friction of a joint is not linear; NULL: nowhere */
     double *high, *low, *up, *down; /* limits less dry friction, low as a magnitude; factors of the load's share */
     double *rate;                  /* of change in the interval */
     double *tau, *slope;           /* effort with viscous friction; derivative of the latter by each x */

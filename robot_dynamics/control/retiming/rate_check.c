@@ -1,8 +1,6 @@
 /* Delivered motion under limits of effort rates, and its excess over these limits. */
 #include "rate.h"
 
-#include "friction.h"
-
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -104,12 +102,13 @@ static void rd_reached(const struct rd_retiming *r, int i, int j, const double *
                        const double *effort, struct rd_reach *out)
 {
     const int n = r->joints, end = RD_SAMPLES * n;
-    const double *f = r->friction + 5 * j, h = r->h[i], free = r->effort[j] * (1.0 - RD_FREE), most = r->acceleration[j];
-    const double law[RD_FRICTION_PARAMETERS] = {f[0], f[1], f[2], f[3], f[4], r->load_friction[j]};
+    const double *p = rd_friction_of(r, j), h = r->h[i], free = r->effort[j] * (1.0 - RD_FREE), most = r->acceleration[j];
     double up[RD_SAMPLES + 1], down[RD_SAMPLES + 1], g[RD_SAMPLES + 1], top = -INFINITY, bottom = INFINITY;
     for (int k = 0; k <= RD_SAMPLES; k++) {
-        const double v = qd[k * n], load = effort[k * n] + r->rotor[j] * qdd[k * n], tau = load + rd_friction(law, v, v, effort[k * n]);
-        up[k] = tau, down[k] = -tau, g[k] = load + f[0] * v;
+        const double v = qd[k * n], load = effort[k * n] + r->rotor[j] * qdd[k * n];
+        const double tau = load + rd_friction(p, v, v, effort[k * n]);
+        double slope;
+        up[k] = tau, down[k] = -tau, g[k] = load + rd_viscous(p, v, &slope);
         top = RD_MAX(top, tau), bottom = RD_MIN(bottom, tau);
     }
     out->above = rd_excess(up, free, bottom, top), out->below = rd_excess(down, free, -top, -bottom);

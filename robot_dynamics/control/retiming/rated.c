@@ -26,13 +26,14 @@
 
 static int rd_rates_room(struct rd_rates *z, int points, int columns)
 {
-    const size_t cells = (size_t)points * columns, arrays = 11 + 5 * RD_SIDES;
+    const size_t cells = (size_t)points * columns, arrays = 12 + 5 * RD_SIDES;
     double *room = calloc(arrays * cells + 22 * (size_t)points + 4 + 2 * (size_t)columns, sizeof *room);
     if (room == NULL)
         return 0;
-    double **cell[] = {&z->p, &z->q, &z->c, &z->viscous, &z->high, &z->low, &z->up, &z->down, &z->rate, &z->tau, &z->slope};
+    double **cell[] = {&z->p,  &z->q,    &z->c,    &z->viscous, &z->swift, &z->high,
+                       &z->low, &z->up, &z->down, &z->rate,    &z->tau,   &z->slope};
     z->points = points, z->columns = columns;
-    for (int k = 0; k < 11; k++, room += cells)
+    for (int k = 0; k < 12; k++, room += cells)
         *cell[k] = room;
     for (int side = 0; side < RD_SIDES; side++, room += 5 * cells) {
         z->slack[side] = room, z->dual[side] = room + cells, z->way[side] = room + 2 * cells;
@@ -76,18 +77,18 @@ static void rd_place(const struct rd_retiming *r, struct rd_rates *z, int g, int
     const size_t from = (size_t)g * n, to = (size_t)i * m;
     const double e0 = z->before[i], e1 = z->behind[i];
     for (int j = 0; j < n; j++) {
-        const double rate = r->qp[from + j], *f = r->friction + 5 * j;
+        const double rate = r->qp[from + j], *f = rd_friction_of(r, j);
         const int sign = rate > 0.0 ? 1 : rate < 0.0 ? -1 : 0;
         const double *q = r->qp + from + j;
         /* At a turn of the joint, dry friction may act either way. */
         const int turns = fabs(rate) < 1e-9 || (g > 0 && g + 1 < r->points && q[-n] * q[n] < 0.0);
-        const double size = RD_MAX(f[1], f[2]) + (turns ? fabs(f[4]) : sign * f[4]);
-        const double help = turns ? -size : RD_MIN(f[1], f[2]) + sign * f[4];
+        const double size = RD_MAX(rd_greatest_dry(f, turns ? 1.0 : sign), rd_greatest_dry(f, turns ? -1.0 : sign));
+        const double help = turns ? -size : rd_least_dry(f, sign);
         z->p[to + j] = e0 * r->b[from + j] - tail * bend * r->a[from + j];
         z->q[to + j] = e1 * r->b[from + j] + bend * r->a[from + j];
         z->c[to + j] = r->c[from + j];
-        z->viscous[to + j] = f[0] * rate;
-        z->up[to + j] = 1.0 + sign * r->load_friction[j], z->down[to + j] = 1.0 - sign * r->load_friction[j];
+        z->viscous[to + j] = f[RD_DAMPING] * rate, z->swift[to + j] = rate;
+        z->up[to + j] = 1.0 + sign * f[RD_LOAD_FRICTION], z->down[to + j] = 1.0 - sign * f[RD_LOAD_FRICTION];
         if (isfinite(r->effort[j])) {
             const double limit = r->effort[j] * (1.0 - 1e-4);
             z->high[to + j] = limit - (sign < 0 ? -help : size);
@@ -331,8 +332,10 @@ int rd_retime_rates(struct rd_retiming *r, struct rd_rows *w, int fine)
     const int last = r->points - 1;
     int hard = 0, beyond = 0, result = RD_BEYOND;
     double fastest = INFINITY;
-    for (int j = 0; j < r->joints; j++)
+    for (int j = 0; j < r->joints; j++) {
         hard |= isfinite(r->acceleration[j]);
+        z.curved = rd_viscous_is_linear(rd_friction_of(r, j)) ? z.curved : r;
+    }
     z.rest[0] = r->x[0] <= 0.0, z.rest[1] = r->x[last] <= 0.0;
     if (!rd_rates_room(&z, r->points + 1 - z.rest[0] - z.rest[1], ((1 + hard) * r->joints + 4) / 4 * 4))
         return RD_NO_MEMORY;

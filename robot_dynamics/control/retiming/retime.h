@@ -8,6 +8,8 @@
 #ifndef RD_RETIME_H
 #define RD_RETIME_H
 
+#include "friction.h"
+
 #include <stddef.h>
 #ifdef __AVX__
 #include <immintrin.h>
@@ -46,8 +48,7 @@ struct rd_retiming {
     int constants;                  /* inputs after q, qd, qdd */
     const double *const *constant;
     const double *rotor;            /* (joints) */
-    const double *friction;         /* (joints, 5): see friction.h */
-    const double *load_friction;    /* (joints): share of the load that friction takes */
+    const double *friction;         /* (joints, RD_FRICTION_PARAMETERS): see friction.h */
     /* Limits, (joints); infinite where there is none. */
     const double *velocity, *acceleration, *effort;
     const double *rate; /* (joints): of the effort without dry friction; NULL: none has one */
@@ -78,6 +79,12 @@ int rd_retime(struct rd_retiming *r);
 int rd_retime_spline(const struct rd_retiming *r, double *times, double *coefficients);
 /* end of API */
 
+/* Parameters of a joint's friction. */
+static inline const double *rd_friction_of(const struct rd_retiming *r, int joint)
+{
+    return r->friction + RD_FRICTION_PARAMETERS * joint;
+}
+
 struct rd_rows {
     int count;         /* rows for each point: efforts, then accelerations, then empty ones to a multiple of four */
     int efforts;       /* of them, of efforts */
@@ -86,8 +93,8 @@ struct rd_rows {
     double *a, *b, *c; /* (points, count) */
     double *upper, *lower; /* (points, count): limits less the margins of the interval behind the point */
     double *speed;     /* (points, count): |q'| of rows of efforts */
-    double *drag;      /* (points, count): viscous friction per speed behind the point, with its sign */
-    double *push;      /* (points, count): dry friction behind the point, with its sign */
+    double *drag;      /* (points, count): viscous friction per speed behind the point, with its sign, where not odd */
+    double *push;      /* (points, count): dry friction behind the point, with its sign, where not odd */
     signed char *sign; /* (points, count): direction of motion behind the point */
     signed char *odd;  /* (count): whether friction depends on speed in another way, or on the load */
     signed char *knot; /* (points): whether a segment ends there */

@@ -184,10 +184,11 @@ def retime(
     ]
     whole = float(spline.times[-1] - spline.times[0])
     share = np.maximum(_load_friction(load_friction, chain.dof), driven.load_friction)
+    friction = driven.friction_with(share)
 
     def solved(speed: float) -> Retimed:
         problem = _Problem(driven, spline, arrays, intervals)
-        problem.load_friction[:] = share
+        problem.friction = friction
         try:
             return problem.solve(ends, speed * speed)
         except TrajectoryError:
@@ -259,7 +260,7 @@ class _Problem:
         self.columns = np.empty((5, capacity))
         self.codes = np.empty((2, capacity), dtype=np.intc)
         self.spline, self.limits, self.intervals = spline, limits, intervals
-        self.load_friction = np.zeros(n)
+        self.friction = driven.friction
 
     def solve(self, ends: list[float], cap: float) -> Retimed:
         """The profile.
@@ -275,17 +276,16 @@ class _Problem:
                 self.spline.times,
                 self.spline.coefficients,
                 self.driven.rotor_inertia,
-                self.driven.friction,
-                self.load_friction,
+                self.friction,
                 *self.limits.values(),
             )
         ]
         at = [_at(array) for array in kept]
-        bounds = dict(zip(self.limits, at[5:], strict=True))
+        bounds = dict(zip(self.limits, at[4:], strict=True))
         inputs = declared.new("double *[]", [_at(array) for array in constants] or 1)
         problem = declared.new("struct rd_retiming *")
         problem.joints, problem.segments = self.joints, len(self.spline.times) - 1
-        problem.knots, problem.coefficients, problem.rotor, problem.friction, problem.load_friction = at[:5]
+        problem.knots, problem.coefficients, problem.rotor, problem.friction = at[:4]
         problem.velocity, problem.acceleration = bounds["velocity"], bounds["acceleration"]
         problem.effort = bounds["effort"]
         if self.limits["effort_rate"].min() < np.inf:

@@ -1,8 +1,6 @@
 /* Rows of limits at each point, and their margins for what happens between two points. */
 #include "retime.h"
 
-#include "friction.h"
-
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,18 +18,26 @@
  * slope of its magnitude with the speed. */
 void rd_dry(const double *p, double speed, int sign, double *upper, double *lower, double *slope)
 {
-    const double drop = p[2] - p[1], fading = drop != 0.0 ? drop * exp(-speed / p[3]) : 0.0;
-    const double size = p[1] + fading + (sign > 0 ? p[4] : -p[4]);
+    double by;
+    const double size = rd_dry_size(p, sign * speed, sign, &by);
     /* A little less help from friction than there is: the speed is not known exactly. */
     const double along = speed < RD_SLOW ? rd_direction(0.95 * speed) : 1.0;
     *upper = sign > 0 ? size : -along * size;
     *lower = sign > 0 ? along * size : -size;
-    *slope = drop != 0.0 ? -fading / p[3] : 0.0;
+    *slope = sign * by;
 }
 
-static int rd_has_friction(const double *p)
+/* Bound of the dry friction of a joint that may move either way, without a load. */
+static double rd_dry_bound(const double *p)
 {
-    return p[0] != 0.0 || p[1] != 0.0 || p[2] != 0.0;
+    return RD_MAX(rd_greatest_dry(p, 1.0), rd_greatest_dry(p, -1.0));
+}
+
+/* Viscous friction at a velocity. */
+static double rd_viscous_at(const double *p, double velocity)
+{
+    double slope;
+    return rd_viscous(p, velocity, &slope);
 }
 
 /* Limits and friction of row k, of an effort, where its joint stands or turns near point i. */
@@ -39,24 +45,24 @@ static void rd_turning_row(const struct rd_retiming *r, struct rd_rows *w, int i
 {
     const int n = r->joints, j = w->joint[k], last = i + 1 == r->points;
     const size_t from = (size_t)i * n + j, to = (size_t)i * w->count + k;
-    const double *p = r->friction + 5 * j, here = r->qp[from], next = last ? 0.0 : r->qp[from + n], sum = here + next;
+    const double *p = rd_friction_of(r, j), here = r->qp[from], next = last ? 0.0 : r->qp[from + n], sum = here + next;
     const int sign = sum > 0.0 ? 1 : sum < 0.0 ? -1 : 0;
     /* At a turn of the joint, friction helps neither way. */
     const double before = i > 0 ? r->qp[from - n] + here : here;
     const int turns = before * here < 0.0 || (!last && sum * here < 0.0);
     w->speed[to] = turns ? 0.0 : fabs(here);
-    w->drag[to] = sign * p[0];
+    w->drag[to] = sign * p[RD_DAMPING];
     if (!last && here * next < -RD_TURNS * sum * sum) {
         /* It turns between two points: dry friction may act either way. */
         const double after = fabs(next), size1 = RD_MAX(fabs(here), after);
         const double slower = RD_MIN(fabs(here), after) / size1 * RD_MIN(r->velocity[j], size1 * sqrt(r->cap));
-        const double size = RD_MAX(p[1], p[2]) + fabs(p[4]) + p[0] * slower;
-        w->upper[to] = RD_MAX((w->upper[to] - size) / (1.0 + r->load_friction[j]), 0.1 * w->limit[k]);
+        const double size = rd_dry_bound(p) + RD_MAX(rd_viscous_at(p, slower), -rd_viscous_at(p, -slower));
+        w->upper[to] = RD_MAX((w->upper[to] - size) / (1.0 + p[RD_LOAD_FRICTION]), 0.1 * w->limit[k]);
         w->lower[to] = -w->upper[to];
         return;
     }
     w->sign[to] = (signed char)sign;
-    w->push[to] = sign != 0 ? sign * p[1] + p[4] : 0.0;
+    w->push[to] = sign != 0 ? sign * p[RD_FRICTION] + p[RD_FRICTION_OFFSET] : 0.0;
 }
 
 static int rd_fill_rows(const struct rd_retiming *r, struct rd_rows *w)
@@ -90,14 +96,14 @@ static int rd_fill_rows(const struct rd_retiming *r, struct rd_rows *w)
             return 0;
         for (int k = 0; k < e && !w->dry; k++) {
             const int j = w->joint[k];
-            const double *p = r->friction + 5 * j;
+            const double *p = rd_friction_of(r, j);
             if (!(here[j] * next[j] > 0.0 && here[j] * before[j] > 0.0)) {
                 rd_turning_row(r, w, i, k);
                 continue;
             }
             const int sign = here[j] > 0.0 ? 1 : -1;
             w->sign[to + k] = (signed char)sign, w->speed[to + k] = fabs(here[j]);
-            w->drag[to + k] = sign * p[0], w->push[to + k] = sign * p[1] + p[4];
+            w->drag[to + k] = sign * p[RD_DAMPING], w->push[to + k] = sign * p[RD_FRICTION] + p[RD_FRICTION_OFFSET];
         }
     }
     for (int i = 0; i < r->points; i++) {
@@ -126,10 +132,10 @@ static int rd_prepare(const struct rd_retiming *r, struct rd_rows *w)
         }
     w->dry = 1, w->any_odd = 0;
     for (int k = 0; k < w->efforts; k++) {
-        const double *p = r->friction + 5 * w->joint[k];
-        w->odd[k] = p[1] != p[2] || r->load_friction[w->joint[k]] != 0.0;
+        const double *p = rd_friction_of(r, w->joint[k]);
+        w->odd[k] = !rd_friction_is_linear(p);
         w->any_odd |= w->odd[k];
-        if (p[0] != 0.0 || p[1] != 0.0 || p[2] != 0.0 || w->odd[k])
+        if (!rd_friction_is_zero(p))
             w->dry = 0;
     }
     w->plain = w->count == n && w->efforts == n;
@@ -183,10 +189,10 @@ static inline double rd_bend(const struct rd_rows *w, struct rd_weights by, size
 static double rd_friction_at(const double *p, double speed, int sign)
 {
     double upper, lower, slope;
-    if (sign == 0 || !rd_has_friction(p))
+    if (sign == 0 || rd_friction_is_zero(p))
         return 0.0;
     rd_dry(p, speed, sign, &upper, &lower, &slope);
-    return (sign > 0 ? upper : lower) + sign * p[0] * speed;
+    return (sign > 0 ? upper : lower) + rd_viscous_at(p, sign * speed);
 }
 
 /* Lower the limits of interval i where the profile's rows may leave them between its ends; whether it did. */
@@ -227,12 +233,12 @@ static int rd_row_margins(const struct rd_retiming *r, struct rd_rows *w, int i)
         double g0 = w->a[at] * u + w->b[at] * x + w->c[at];
         double g1 = w->a[at + m] * u + w->b[at + m] * y + w->c[at + m];
         double above = 0.0, below = 0.0;
-        const double *p = r->friction + 5 * w->joint[k];
-        const int sign = k < e ? w->sign[at] : 0, rubs = sign != 0 && rd_has_friction(p);
+        const double *p = rd_friction_of(r, w->joint[k]);
+        const int sign = k < e ? w->sign[at] : 0, rubs = sign != 0 && !rd_friction_is_zero(p);
         const double v0 = rubs ? w->speed[at] : 0.0, v1 = rubs ? w->speed[at + m] : 0.0;
         if (sign != 0) {
-            g0 += sign * r->load_friction[w->joint[k]] * fabs(g0);
-            g1 += sign * r->load_friction[w->joint[k]] * fabs(g1);
+            g0 += sign * p[RD_LOAD_FRICTION] * fabs(g0);
+            g1 += sign * p[RD_LOAD_FRICTION] * fabs(g1);
         }
         if (rubs)
             g0 += rd_friction_at(p, v0 * rx, sign), g1 += rd_friction_at(p, v1 * ry, sign);
@@ -245,8 +251,11 @@ static int rd_row_margins(const struct rd_retiming *r, struct rd_rows *w, int i)
         const double bend = left ? first : second;
         above = -RD_MIN(RD_MIN(bend, second), 0.0), below = RD_MAX(RD_MAX(bend, second), 0.0);
         if (rubs) {
-            const double arch = p[0] * RD_MAX(v0, v1) * bow, cross = 0.25 * p[0] * fabs(v1 - v0) * fabs(ry - rx);
-            const double turn = 0.25 * fabs(p[2] - p[1]) * RD_MIN(fabs(v1 * ry - v0 * rx) / p[3], 1.0);
+            /* Estimates, of known parts of friction: of others the comparison between the points takes care. */
+            const double arch = p[RD_DAMPING] * RD_MAX(v0, v1) * bow;
+            const double cross = 0.25 * p[RD_DAMPING] * fabs(v1 - v0) * fabs(ry - rx);
+            const double turn = 0.25 * fabs(p[RD_STATIC_FRICTION] - p[RD_FRICTION]) *
+                                RD_MIN(fabs(v1 * ry - v0 * rx) / p[RD_STRIBECK_VELOCITY], 1.0);
             above += (sign > 0 ? arch : 0.0) + cross + turn;
             below += (sign < 0 ? arch : 0.0) + cross + turn;
         }
@@ -376,8 +385,8 @@ static inline rd_four rd_used(const struct rd_retiming *r, const struct rd_rows 
         for (int lane = 0; lane < 4 && k + lane < w->efforts; lane++) {
             const int j = w->joint[k + lane], sign = w->sign[of + lane];
             if (w->odd[k + lane] || rate[lane] < RD_SLOW)
-                tau[lane] = load[lane] + r->load_friction[j] * fabs(load[lane]) * sign +
-                            rd_friction_at(r->friction + 5 * j, rate[lane], sign);
+                tau[lane] = load[lane] + rd_friction_of(r, j)[RD_LOAD_FRICTION] * fabs(load[lane]) * sign +
+                            rd_friction_at(rd_friction_of(r, j), rate[lane], sign);
         }
     return rd_size(tau) / limit;
 }

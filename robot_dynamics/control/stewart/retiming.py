@@ -184,7 +184,7 @@ class _PlatformModel:
         viscous, dry = np.array([[x.friction.prismatic, x.friction.coulomb] for x in machine.legs]).T
         zero, one = np.zeros(self.dof), np.ones(self.dof)
         damping, coulomb = (np.concatenate([zero[:6], x]) for x in (viscous, dry))
-        self._friction: Array = DriveFriction(damping, coulomb, coulomb, one, zero, zero).matrix[:, :5]
+        self._friction: Array = DriveFriction(damping, coulomb, coulomb, one, zero, zero).matrix
 
     @cached_property
     def driven(self) -> DrivenModel:
