@@ -112,7 +112,7 @@ static inline double rd_greatest_dry(const double *p, double along)
     return t0 + t1;
 }
 
-/* Whether there is no friction at any velocity. */
+/* True if there is no friction at any velocity. */
 static inline int rd_friction_is_zero(const double *p)
 {
     return p[RD_DAMPING] == 0.0
@@ -123,14 +123,14 @@ static inline int rd_friction_is_zero(const double *p)
         && p[RD_PRESLIDING_FRICTION] == 0.0;
 }
 
-/* Whether rd_friction is linear in speed beyond standstill, and does not depend on the load. */
+/* True if rd_friction is linear in speed beyond standstill, and does not depend on the load. */
 static inline int rd_friction_is_linear(const double *p)
 {
     return p[RD_STATIC_FRICTION] == p[RD_FRICTION]
         && p[RD_LOAD_FRICTION] == 0.0;
 }
 
-/* Whether rd_viscous is linear. */
+/* True if rd_viscous is linear. */
 static inline int rd_viscous_is_linear(const double *p)
 {
     (void)p;
