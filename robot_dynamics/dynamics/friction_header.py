@@ -182,14 +182,14 @@ def friction_header() -> str:
                   lambda law, along: law.least_dry(along), "along"),
         _function(f"Bound above {dry}.", "rd_greatest_dry",
                   lambda law, along: law.greatest_dry(along), "along"),
-        _zeros("Whether there is no friction at any velocity.", "rd_friction_is_zero", SCALES),
+        _zeros("True if there is no friction at any velocity.", "rd_friction_is_zero", SCALES),
         _zeros(
-            "Whether rd_friction is linear in speed beyond standstill, and does not depend on the load.",
+            "True if rd_friction is linear in speed beyond standstill, and does not depend on the load.",
             "rd_friction_is_linear", LINEAR,
             f"p[{code_of('static_friction')}] == p[{code_of('friction')}]",
         ),
         _zeros(
-            "Whether rd_viscous is linear.", "rd_viscous_is_linear",
+            "True if rd_viscous is linear.", "rd_viscous_is_linear",
             [name for name in names if name not in VISCOUS or name in LINEAR],
         ),
     ]  # fmt: skip
