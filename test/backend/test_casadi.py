@@ -5,6 +5,7 @@ import subprocess
 import numpy as np
 import pinocchio as pin
 import pytest
+from compilers import CC
 
 from robot_dynamics.cli.main import main
 from robot_dynamics.resources import resource
@@ -23,7 +24,7 @@ def functions(tmp_path_factory):
     arguments += [word for name in QUANTITIES for word in ("--quantity", name)]
     assert main(["generate", str(URDF), *arguments]) == 0
     flags = ["-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-O1", "-fPIC", "-shared"]
-    subprocess.run(["cc", *flags, "scara_casadi.c", "-o", "scara.so", "-lm"], cwd=folder, check=True)
+    subprocess.run([*CC, *flags, "scara_casadi.c", "-o", "scara.so", "-lm"], cwd=folder, check=True)
     return {name: ca.external(f"scara_{name}", str(folder / "scara.so")) for name in QUANTITIES}
 
 

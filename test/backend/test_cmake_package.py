@@ -6,6 +6,7 @@ import subprocess
 import numpy as np
 import pinocchio as pin
 import pytest
+from compilers import CC
 
 from robot_dynamics.cli.main import main
 from robot_dynamics.resources import resource
@@ -107,7 +108,7 @@ def with_pinocchio():
 def test_nothing_is_allocated(tmp_path):
     assert main(["generate", str(URDF), "--cmake", "-o", str(tmp_path)]) == 0
     run(
-        "cc",
+        *CC,
         "-std=c99",
         "-O2",
         "-c",

@@ -7,6 +7,7 @@ import sys
 import numpy as np
 import pinocchio
 import pytest
+from compilers import CC, CXX
 
 from robot_dynamics.cli.main import main
 from robot_dynamics.dynamics.export import identifier
@@ -27,9 +28,9 @@ def arm():
 def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("generated")
     assert main(["generate", str(URDF), "-o", str(folder), "--name", "PUMA-560"]) == 0
-    compiler = ["cc", "-std=c99", *STRICT, "-O1", "-fPIC"]
+    compiler = [*CC, "-std=c99", *STRICT, "-O1", "-fPIC"]
     subprocess.run([*compiler, "-c", "puma_560_dynamics.c", "-o", "puma.o"], cwd=folder, check=True)
-    subprocess.run(["cc", "-shared", "puma.o", "-o", "puma.so", "-lm"], cwd=folder, check=True)
+    subprocess.run([*CC, "-shared", "puma.o", "-o", "puma.so", "-lm"], cwd=folder, check=True)
     return folder
 
 
@@ -92,7 +93,7 @@ def test_files_say_what_they_are(folder):
 
 def test_the_cpp_controller_compiles_without_warnings_and_tracks(folder):
     flags = ["-std=c++17", *STRICT, "-O1"]
-    build = ["c++", *flags, "example_controller.cpp", "puma.o", "-o", "example", "-lm"]
+    build = [*CXX, *flags, "example_controller.cpp", "puma.o", "-o", "example", "-lm"]
     subprocess.run(build, cwd=folder, check=True)
     run = subprocess.run([folder / "example"], capture_output=True, text=True, check=False)
     assert run.returncode == 0, run.stdout

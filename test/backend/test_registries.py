@@ -4,6 +4,7 @@ import subprocess
 
 import numpy as np
 import pytest
+from compilers import CC
 from random_arms import PinocchioArm, random_chain
 
 import robot_dynamics as rd
@@ -88,7 +89,7 @@ def test_a_quantity_is_exported_like_any_other(tmp_path):
     assert main(["generate", URDF, "--quantity", "trial", "-o", str(folder)]) == 0
     header = (folder / "puma560_dynamics.h").read_text()
     assert "double matrix[36], double load[6])" in header and "load (out): joint efforts [N m]" in header
-    strict = ["cc", "-std=c99", "-Wall", "-Wextra", "-Werror", "-c", "puma560_dynamics.c"]
+    strict = [*CC, "-std=c99", "-Wall", "-Wextra", "-Werror", "-c", "puma560_dynamics.c"]
     subprocess.run(strict, cwd=folder, check=True)
 
 

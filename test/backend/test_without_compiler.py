@@ -1,7 +1,7 @@
 """Without a compiler only the speed changes; what goes wrong with one is said."""
 
 import os
-import shutil
+import shlex
 import subprocess
 import sys
 from importlib.util import find_spec
@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from compilers import CC
 from patience import PATIENCE
 from random_arms import PinocchioArm, random_chain
 
@@ -139,7 +140,7 @@ def test_forced_c_says_what_is_missing(chain, own_cache, monkeypatch):
 
 def test_a_compiler_that_knows_no_native_flag_is_used_without(chain, own_cache, tmp_path, monkeypatch):
     plain = tmp_path / "plain-cc"
-    real = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
+    real = shlex.join(CC)
     plain.write_text(f'#!/bin/sh\ncase "$*" in *-march=native*) exit 1;; esac\nexec {real} "$@"\n')
     plain.chmod(0o755)
     monkeypatch.setenv("CC", str(plain))

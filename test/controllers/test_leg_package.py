@@ -6,6 +6,7 @@ import xml.etree.ElementTree as ElementTree
 import numpy as np
 import pytest
 import yaml
+from compilers import CXX
 from patience import PATIENCE
 
 from robot_dynamics.cli.main import main
@@ -65,7 +66,7 @@ def run(package, tmp_path_factory):
     build = tmp_path_factory.mktemp("build")
     (build / "driver.cpp").write_text(DRIVER, encoding="utf-8")
     flags = ["-std=c++17", "-Wall", "-Wextra", "-Wpedantic", "-Werror", f"-I{package / 'include'}"]
-    command = ["c++", *flags, str(build / "driver.cpp"), "-o", str(build / "driver")]
+    command = [*CXX, *flags, str(build / "driver.cpp"), "-o", str(build / "driver")]
     subprocess.run(command, check=True, timeout=PATIENCE)
 
     def cycles(lines):

@@ -3,11 +3,13 @@
 The packages found are empty: configured, not built. cmake itself and the package's files are real.
 """
 
+import os
 import re
 import shutil
 import subprocess
 
 import pytest
+from compilers import FOR_CMAKE
 from patience import PATIENCE
 
 from robot_dynamics.cli.main import main
@@ -49,7 +51,8 @@ def configured(package, folder, version, solver):
         )
     command = ["cmake", "-S", package, "-B", folder / "build", "-DBUILD_TESTING=OFF"]
     command += [f"-DCMAKE_PREFIX_PATH={folder / 'prefix'}"]
-    return subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
+    environment = {**os.environ, **FOR_CMAKE}
+    return subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, env=environment)
 
 
 @pytest.mark.long

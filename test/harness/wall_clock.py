@@ -10,6 +10,8 @@ import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from compilers import CC
+
 SECOND = 1_000_000_000
 
 
@@ -26,7 +28,7 @@ class WallClock:
     def __init__(self, folder: Path) -> None:
         library, told = folder / "wall_clock.so", folder / "wall_clock"
         source = Path(__file__).with_suffix(".c")
-        command = ["cc", "-O1", "-shared", "-fPIC", "-o", str(library), str(source), "-ldl", "-lpthread"]
+        command = [*CC, "-O1", "-shared", "-fPIC", "-o", str(library), str(source), "-ldl", "-lpthread"]
         subprocess.run(command, check=True)
         told.write_bytes(bytes(16))
         with told.open("r+b") as file:

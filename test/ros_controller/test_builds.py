@@ -1,6 +1,7 @@
 """Models are built in processes that end with the node, at once and without a trace."""
 
 import os
+import shlex
 import signal
 import stat
 import time
@@ -8,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from compilers import CC
 from patience import PATIENCE, POLL
 from ros_harness import NodeProcess, peer_with
 from std_msgs.msg import String
@@ -21,7 +23,7 @@ SLOW_COMPILER = """#!/bin/sh
 echo $$ >> {folder}/compilers
 : > "$TMPDIR/half_made"
 while [ ! -e {folder}/go ]; do sleep 0.05; done
-exec cc "$@"
+exec {compiler} "$@"
 """
 
 
@@ -32,7 +34,7 @@ class Workshop:
         self._folder = folder
         self._cache = folder / "robot_dynamics"
         compiler = folder / "slow_cc"
-        compiler.write_text(SLOW_COMPILER.format(folder=folder), encoding="utf-8")
+        compiler.write_text(SLOW_COMPILER.format(folder=folder, compiler=shlex.join(CC)), encoding="utf-8")
         compiler.chmod(compiler.stat().st_mode | stat.S_IXUSR)
         self.environment = {"XDG_CACHE_HOME": str(folder), "CC": str(compiler)}
         self.environment["ROBOT_DYNAMICS_BUILT"] = str(folder)

@@ -8,6 +8,7 @@ import subprocess
 
 import numpy as np
 import pytest
+from compilers import CC
 
 from robot_dynamics import stewart
 from robot_dynamics.cli.main import main
@@ -26,7 +27,7 @@ DEMO = resource("config/stewart_demo.yaml")
 
 def build(folder, name):
     sources = [f"{name}_dynamics.c", f"{name}_kinematics.c"]
-    subprocess.run(["cc", *STRICT, "-shared", *sources, "-o", "machine.so", "-lm"], cwd=folder, check=True)
+    subprocess.run([*CC, *STRICT, "-shared", *sources, "-o", "machine.so", "-lm"], cwd=folder, check=True)
     library = ctypes.CDLL(str(folder / "machine.so"))
     getattr(library, f"{name}_condition_number").restype = ctypes.c_double
     return library
