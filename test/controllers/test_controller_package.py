@@ -33,6 +33,7 @@ from robot_dynamics.controllers.parameters import (
     descriptions,
 )
 from robot_dynamics.dynamics.compiled import compile_dynamics
+from robot_dynamics.dynamics.friction import DriveFriction
 from robot_dynamics.inputs.files import read_bytes
 from robot_dynamics.model.load import load_urdf
 from robot_dynamics.native.compiler import FLAGS, FOR_THIS_CPU, find_compiler
@@ -894,16 +895,12 @@ def test_a_driver_decides_gravity_rate_limits_and_friction(tmp_path):
         [float(value) for value in re.search(rf"{name}{{(.*?)}};", header)[1].split(", ")]
         for name in ("kFrictionLeft", "kEffortLimits")
     )
-    assert left[16:24] == [
-        0.2,
-        0.3,
-        0.3,
-        1.0,
-        0.3,
-        0.3,
-        0.3,
-        1.0,
-    ]  # elbow: viscous, dry, static, ...
+    elbow = dict(zip(DriveFriction.__dataclass_fields__, np.reshape(left, (JOINTS, -1))[2], strict=True))
+    expected = {
+        "damping": 0.2, "friction": 0.3, "static_friction": 0.3, "stribeck_velocity": 1.0,
+        "friction_offset": 0.3, "load_friction": 0.3, "presliding_friction": 0.3, "presliding_travel": 1.0,
+    }  # fmt: skip
+    assert {name: elbow[name] for name in expected} == expected
     described = [joint.limits.effort for joint in load_urdf(PUMA).joints]
     assert limits == [min(pair) for pair in zip(described, (54, 5000, 28, 28, 10, 10), strict=True)]
 
