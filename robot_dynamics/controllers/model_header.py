@@ -10,7 +10,6 @@ import numpy as np
 from robot_dynamics.control.arm.contact import DAMPING, FLOOR_SHARE, REACTIONS, UNLIMITED_SPEED
 from robot_dynamics.control.arm.guiding import AXES as GUIDE_AXES
 from robot_dynamics.control.arm.guiding import UNKNOWN_SPEED
-from robot_dynamics.control.arm.impedance import INERTIA_RATIO
 from robot_dynamics.control.arm.measured import GAP, NOTABLE, measured_bounds
 from robot_dynamics.control.arm.parameters import (
     REACHED,
@@ -122,7 +121,6 @@ def _task_values(tips: int) -> dict[str, str]:
     """Programs and choices of the impedance of a frame, which a robot with several tips has not."""
     functions = {name: f"@PACKAGE@_{name}" if tips == 1 else "nullptr" for name in TASK}
     return {
-        "INERTIA_RATIO": _number(INERTIA_RATIO),
         "TASK_AXES": ", ".join(map(cpp_text, AXES)),
         "PROJECTORS": ", ".join(map(cpp_text, PROJECTORS)),
         "TASK_PROGRAMS": "\n".join(

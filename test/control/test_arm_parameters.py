@@ -1,12 +1,12 @@
 """Parameters of the arm controller: defaults, bounds, and the limits and gains that follow from them."""
 
 from dataclasses import replace
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from arms import Masses, with_limits
 
+from robot_dynamics.control.arm.controller import ArmController
 from robot_dynamics.control.arm.parameters import (
     ArmParameters,
     arm_accelerations,
@@ -18,8 +18,8 @@ from robot_dynamics.control.arm.parameters import (
 )
 from robot_dynamics.control.arm.resting import ArmBrakeParameters, ArmRest, Rest
 from robot_dynamics.control.brakes import BrakeTiming
+from robot_dynamics.control.core.library import array_at
 from robot_dynamics.control.plausibility import PlausibilityBounds
-from robot_dynamics.dynamics.compiled import CompiledDynamics
 from robot_dynamics.errors import ParameterError
 from robot_dynamics.parameters import describe
 
@@ -146,76 +146,26 @@ def test_any_gain_makes_another_law():
     assert given.law_numbers == {"guide_friction": 0.25, "smoothing": [0.01, 0.02, 0.03]}
 
 
-class Judged(ArmParameters):
-    """Parameters that tell with which delay they were judged."""
-
-    def unstable(self, chain, arm, period, delay):
-        return f"joints {period} {delay:g}"
-
-    def task_gains(self, chain, arm, links):
-        return 7.0, 3.0
-
-    def unstable_task(self, chain, arm, links, period, delay):
-        return f"frame {period} {delay:g}"
-
-
-def judged(**values):
-    given = Judged(**values)
-    links = object.__new__(CompiledDynamics)
-    return [given.unstable_springs(None, None, one, 0.5) for one in (links, SimpleNamespace())]
-
-
-def test_springs_are_judged_with_the_delays_of_the_loop_and_of_the_filters():
-    """Filters count in impedances alone, and no delay is below zero."""
-    filters = {"position_filter": 0.01, "velocity_filter": 0.03, "effort_filter": 0.02}
-    assert judged(mode="joint_impedance", loop_delay=0.5, **filters) == ["joints 0.5 0.55"] * 2
-    assert judged(mode="cartesian_impedance", loop_delay=0.5, **filters) == [
-        "frame 0.5 0.55",
-        "joints 0.5 0.55",
-    ]
-    assert judged(mode="cartesian_impedance", loop_delay=-1.0, **filters) == [
-        "frame 0.5 0.05",
-        "joints 0.5 0.05",
-    ]
-    assert judged(mode="hand_guiding", guide_axes=("x",), loop_delay=0.25, **filters) == [
-        "frame 0.5 0.25",
-        "joints 0.5 0.25",
-    ]
-    assert judged(mode="computed_torque", **filters) == ["joints 0.5 0"] * 2
-
-
-@pytest.mark.parametrize(
-    ("values", "period", "words"),
-    [
-        ({"on_contact": "yield"}, 0.5, "joints 0.5 0"),
-        ({"on_contact": "yield", "loop_delay": 0.25}, 0.5, "joints 0.5 0.25"),
-        ({"on_contact": "yield"}, 0.0, ""),
-        ({"on_contact": "yield", "loop_delay": -1.0}, 0.5, ""),
-        ({"on_contact": "hold"}, 0.5, ""),
-    ],
-)
-def test_an_arm_that_yields_to_contacts_is_judged_as_an_impedance(values, period, words):
-    assert Judged(**values).unstable_yield(None, None, period) == words
-
-
 def test_laws_of_the_core_have_the_gains_of_their_modes(chain):
-    arm = Masses((2.0, 0.5), 3.0)
     given = ArmParameters(kp=(100.0, 50.0), kv=(20.0, 10.0), joint_stiffness=(8.0,), joint_damping=(3.0,))
-    found = given.law_arrays(chain, arm, SimpleNamespace())
+    found = given.law_arrays(chain)
     assert found["kp"].tolist() == [100.0, 50.0] and found["kv"].tolist() == [20.0, 10.0]
     assert found["stiffness"].tolist() == [8.0, 8.0] and found["damping"].tolist() == [3.0, 3.0]
     assert found["ki"].tolist() == [125.0, 31.25] and found["settled"].tolist() == [0.02, 0.002]
-    soft = replace(given, mode="joint_impedance").law_arrays(chain, arm, SimpleNamespace())
-    np.testing.assert_allclose([soft["kp"], soft["kv"]], [[4.0, 16.0], [1.5, 6.0]])
-    compiled = object.__new__(CompiledDynamics)
+
+
+def test_gains_of_an_impedance_are_as_fast_as_its_springs(chain):
+    """Stiffness and damping over the inertia; of other modes those that are given."""
+    springs = {"joint_stiffness": (8.0,), "joint_damping": (3.0,), "control_period": 0.0}
     for mode, gains in (
-        ("cartesian_impedance", [[7.0, 7.0], [3.0, 3.0]]),
+        ("joint_impedance", [[4.0, 16.0], [1.5, 6.0]]),
         ("computed_torque", [[9.0] * 2, [2.0] * 2]),
     ):
-        judge = Judged(mode=mode, kp=(9.0,), kv=(2.0,)).law_arrays(chain, arm, compiled)
-        assert [judge["kp"].tolist(), judge["kv"].tolist()] == gains
-    framed = replace(given, mode="cartesian_impedance")
-    assert framed.law_arrays(chain, arm, SimpleNamespace())["kp"].tolist() == [100.0, 50.0]
+        given = ArmParameters(mode=mode, kp=(9.0,), kv=(2.0,), **springs)
+        settings = ArmController(chain, Masses((2.0, 0.5), 3.0), given).core_settings()
+        np.testing.assert_allclose(
+            [array_at(row, 2) for row in (settings.value.kp, settings.value.kv)], gains
+        )
 
 
 # Rest on brakes

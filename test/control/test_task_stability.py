@@ -1,20 +1,14 @@
 """Cartesian impedance: the period of the states that it stands, by closed forms and general eigenvalues."""
 
 import math
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import scipy.linalg
+from sprung import Sprung, halton
 
-from robot_dynamics.control.arm import impedance
-from robot_dynamics.control.arm.impedance import poses
-from robot_dynamics.control.arm.task_impedance import (
-    TaskImpedanceParameters,
-    damping_matrix,
-    limited_inverse,
-    six,
-)
+from robot_dynamics.control.arm.task_impedance import AXES, PROJECTORS, TaskImpedanceParameters, six
+from robot_dynamics.control.core.library import doubles, ffi
 from robot_dynamics.errors import ParameterError
 
 RANDOM = np.random.default_rng(8)
@@ -22,10 +16,36 @@ ROTATION = scipy.linalg.qr(RANDOM.normal(size=(6, 6)))[0]
 CRITICAL = np.full(6, -1.0)
 
 
-@pytest.fixture(autouse=True)
-def few_poses(monkeypatch):
-    """Made-up arms need no more."""
-    monkeypatch.setattr(impedance, "POSES", 3)
+# Oracles
+
+
+def damping_matrix(stiffness, damping, mobility):
+    """(6, 6) damping of springs: given, and critical with the mobility (6, 6) where it is negative."""
+    root = np.sqrt(np.where(damping < 0.0, stiffness, 0.0))
+    values, axes = np.linalg.eigh(root[:, None] * mobility * root)
+    floor = 1e-12 * values.max()
+    scaled = axes * (2.0 / np.sqrt(np.maximum(values, floor)) if floor > 0.0 else np.zeros(6)) @ axes.T
+    return np.asarray(np.diag(np.maximum(damping, 0.0)) + root[:, None] * scaled * root)
+
+
+def limited_inverse(mobility, regularization, squares=False):
+    """(6, 6) inverse, of directions that can hardly be moved as task_impedance.c limits or regularizes it.
+
+    Args:
+        mobility: (6, 6) symmetric.
+        regularization: 0: limited.
+        squares: whether its eigenvalues are squares of what is regularized.
+    """
+    scale = np.array([1.0, 1.0, 1.0, 0.1, 0.1, 0.1]) if regularization == 0.0 else np.ones(6)
+    values, axes = np.linalg.eigh(scale[:, None] * mobility * scale)
+    if regularization == 0.0:
+        least = 0.03 * max(values[2], 1e-6 * values[-1])
+        inverses = 1.0 / np.maximum(values, least) if least > 0.0 else np.zeros(6)
+    else:
+        values = np.maximum(values, 0.0)
+        added = regularization**2
+        inverses = 1.0 / (values + added) if squares else values / (values**2 + added)
+    return np.asarray(scale[:, None] * (axes * inverses @ axes.T) * scale)
 
 
 def spread(values, scale=(1.0,) * 6, axes=ROTATION):
@@ -113,18 +133,34 @@ class Arm:
         self._mass, self._rows, self._swing = np.asarray(mass), np.asarray(jacobian), swing
         self.joint_names = tuple(f"joint{k}" for k in range(self.dof))
 
-    def driving_joint(self, j):
-        return SimpleNamespace(limits=SimpleNamespace(lower=-1.0, upper=0.5 + j))
-
     def mass(self, q):
         return self._mass + self._swing * np.diag(1.0 + np.sin(q))
 
-    def inverse_dynamics(self, q, qd, qdd):
-        return self.mass(q) @ qdd + 5.0 * np.cos(q) + 3.0
+    def jacobian(self, q):
+        return self._rows + self._swing * 0.3 * np.outer(np.cos(np.arange(6)), np.sin(q))
 
-    def function(self, name, **options):
-        assert (name, options) == ("jacobian", {"axes": "root"})
-        return lambda q: self._rows + self._swing * 0.3 * np.outer(np.cos(np.arange(6)), np.sin(q))
+    @property
+    def bounds(self):
+        return np.array([[-1.0] * self.dof, 0.5 + np.arange(self.dof)])
+
+    def poses(self):
+        lower, upper = self.bounds
+        return [(q, self.mass(q)) for q in lower + halton(self.dof) * (upper - lower)]
+
+    def sprung(self, given, delay=0.0005, **other):
+        """Its settings with the springs of these parameters."""
+        task = ffi().new("rd_task *")
+        for name in ("stiffness", "damping", "error_clip"):
+            setattr(task, name, list(six(name, getattr(given, f"cartesian_{name}"))))
+        self.posture = doubles(np.array(np.broadcast_to(given.nullspace_stiffness, self.dof)))
+        task.posture_stiffness = self.posture
+        task.posture_damping, task.posture_effort = given.nullspace_damping, given.nullspace_max_effort
+        task.regularization = [given.operational_space_regularization, given.nullspace_regularization]
+        task.limit_range, task.limit_effort = given.limit_repulsion_range, given.limit_repulsion_effort
+        task.axes = AXES.index(given.cartesian_axes)
+        task.projector = [*PROJECTORS].index(given.nullspace_projector)
+        task.decoupled = given.operational_space
+        return Sprung(self.bounds, self.mass, {}, task, self.jacobian, delay=delay, **other)
 
 
 def redundant():
@@ -169,8 +205,8 @@ def test_gains_are_the_largest_eigenvalues_over_the_poses(name, posture):
     k, d = np.array(STIFF), np.array(six("d", given.cartesian_damping))
     kp = kv = 0.0
     e, f = given.operational_space_regularization, given.nullspace_regularization
-    for q, mass in poses(arm, arm):
-        jacobian = arm.function("jacobian", axes="root")(q)
+    for q, mass in arm.poses():
+        jacobian = arm.jacobian(q)
         mobility = jacobian @ np.linalg.inv(mass) @ jacobian.T
         if e == 0.0:
             scaled = np.diag([1, 1, 1, 0.1, 0.1, 0.1])
@@ -203,8 +239,9 @@ def test_gains_are_the_largest_eigenvalues_over_the_poses(name, posture):
             *np.linalg.eigvals(np.linalg.inv(mass) @ (jacobian.T @ damper @ jacobian + free * dampers)).real,
         )
     ratio = max((x / y for x, y in zip(k, d, strict=True) if y > 0.0), default=0.0)
-    found = given.task_gains(arm, arm, arm)
-    np.testing.assert_allclose(found, (kp, min(kv, kp / ratio) if ratio > kv else kv), rtol=1e-6)
+    found = arm.sprung(given).gains()
+    expected = np.outer((kp, min(kv, kp / ratio) if ratio > kv else kv), np.ones(7))
+    np.testing.assert_allclose(found, expected, rtol=1e-6)
 
 
 LINEAR, ANGULAR = 2.0, 0.05
@@ -219,7 +256,7 @@ def plain():
 def refusal(**values):
     free = {"nullspace_projector": "none", "nullspace_stiffness": (0.0,)}
     arm = plain()
-    return law(**free | values).unstable_task(arm, arm, arm, 0.002, 0.0005)
+    return arm.sprung(law(**free | values)).refusal(0.002)
 
 
 def rounded(value):
@@ -275,13 +312,13 @@ def test_both_kinds_of_springs_together_are_looked_at_too():
     most = 0.5 / (4.0 * LATENCY**2)
     half = {"nullspace_projector": "none", "nullspace_stiffness": (0.0,)}
     alone = law(cartesian_stiffness=(0.9 * most, 0.0), **half)
-    assert alone.unstable_task(arm, arm, arm, 0.002, 0.0005) == ""
+    assert arm.sprung(alone, 0.0005).refusal(0.002) == ""
     unlike = law(cartesian_stiffness=(0.7 * most, 0.6 * most), **half)
     # Together they are one spring of 1.3 times what is stable.
     allowed = ", ".join(rounded(share / 1.3 * most) for share in (0.7, 0.6))
-    assert unlike.unstable_task(arm, arm, arm, 0.002, 0.0005).endswith(f" at most {allowed} is stable")
+    assert arm.sprung(unlike, 0.0005).refusal(0.002).endswith(f" at most {allowed} is stable")
     both = law(cartesian_stiffness=(0.9 * most, 0.9 * most), cartesian_damping=(900.0, 300.0), **half)
-    dampings = both.unstable_task(arm, arm, arm, 0.002, 0.0005)
+    dampings = arm.sprung(both, 0.0005).refusal(0.002)
     assert dampings.startswith("parameter 'cartesian_damping' is 900, 300")
 
 
@@ -305,7 +342,7 @@ def test_slow_states_stand_a_weak_spring_at_a_limit():
     weak = {"cartesian_stiffness": (0.01, 0.001), "nullspace_stiffness": (0.0,)}
     for factor in (0.99, 1.5):
         given = law(**weak, limit_repulsion_range=0.2, limit_repulsion_effort=factor * most)
-        reason = given.unstable_task(arm, arm, arm, 1.0, 0.5)
+        reason = arm.sprung(given, 0.5).refusal(1.0)
         assert reason.startswith("parameter 'limit_repulsion_effort'") == (factor > 1.0) == bool(reason)
 
 
@@ -334,7 +371,7 @@ def test_little_damping_of_the_posture_is_at_fault_where_states_are_slow():
     arm, latency = plain(), 1.3 * 0.5 * 0.2
     soft = {"cartesian_stiffness": (1e-5, 1e-5), "cartesian_damping": (0.01, 0.001)}
     given = law(**soft, nullspace_projector="none", nullspace_stiffness=(0.01,), nullspace_damping=0.5)
-    assert given.unstable_task(arm, arm, arm, 0.2, 0.0) == (
+    assert arm.sprung(given, 0.0).refusal(0.2) == (
         "parameter 'nullspace_damping' is 0.5: with a state every 200 ms at most"
         f" {stable_damping(ANGULAR / latency)} is stable"
     )
@@ -343,3 +380,24 @@ def test_little_damping_of_the_posture_is_at_fault_where_states_are_slow():
 def stable_damping(allowed):
     """The frame's own damping is a thousandth of it."""
     return rounded(allowed * (1.0 - 1e-3 * 0.001 / allowed))
+
+
+def test_a_frame_without_effort_for_its_posture_is_judged_alone():
+    most = ANGULAR / (4.0 * LATENCY**2)
+    stiff = {"cartesian_stiffness": (1e-3, 1e-3), "nullspace_stiffness": (30.0 * most,)}
+    assert refusal(**stiff).startswith("parameter 'nullspace_stiffness' is ")
+    assert refusal(**stiff, nullspace_max_effort=0.0) == ""
+
+
+def test_a_guided_frame_is_judged_by_the_springs_that_hold_it():
+    """Filters of the impedances do not count there."""
+    most = LINEAR / (4.0 * LATENCY**2)
+    free = {"nullspace_projector": "none", "nullspace_max_effort": 0.0}
+    for x, accepted in ((0.9, True), (1.1, False)):
+        given = law(
+            cartesian_stiffness=(x * most, 0, 0, 0, 0, 0), cartesian_damping=(-1, 0, 0, 0, 0, 0), **free
+        )
+        arm = plain().sprung(given, mode="hand_guiding")
+        arm.settings.smoothing = [0.05, 0.05, 0.05]
+        text = "guide_axes holds the frame in some directions: parameter 'cartesian_stiffness' is "
+        assert arm.refusal(0.002).startswith(text) != accepted

@@ -215,12 +215,15 @@ def efforts_of(program, parameters, times, position, velocity, reference, leads,
         ),
         (
             "mode cartesian_impedance\ncartesian_stiffness 100000 30\ncontrol_period 0.001",
-            "parameter 'cartesian_stiffness' is 100000, 100000, 100000, 30, 30, 30: with a state every 1 ms"
-            " at most 100000, 100000, 100000, 23, 23, 23 is stable",
+            "parameter 'cartesian_stiffness' is 100000, 30: with a state every 1 ms at most 100000, 23 is"
+            " stable",
         ),
         ("mode hand_guiding\nguide_axes x up", "parameter 'guide_axes' has 'up': directions are x, y, z"),
         ("mode hand_guiding\nguide_friction 1", "parameter 'guide_friction' is 1: it must be from 0 to 0.95"),
-        ("on_contact yield\njoint_stiffness 1000000\ncontrol_period 0.002", "parameter 'joint_stiffness' is"),
+        (
+            "on_contact yield\njoint_stiffness 1000000\ncontrol_period 0.002",
+            "on_contact is 'yield': parameter 'joint_stiffness' is 1e+06",
+        ),
         ("kpp 3", "there is no parameter 'kpp'"),
     ],
 )

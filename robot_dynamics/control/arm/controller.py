@@ -117,7 +117,7 @@ class ArmController(ArmCommands):
                 "friction": drives.friction.matrix,
                 "position_limits": position_limits(chain),
                 "turn": turns(chain),
-                **parameters.law_arrays(chain, arm, self._links),
+                **parameters.law_arrays(chain),
             },
             **{name: doubles(array) for name, array in constant.items()},
             beside=self.measured.pointer if self.measured is not None else ffi().NULL,
@@ -134,10 +134,24 @@ class ArmController(ArmCommands):
             held = parameters.held_axes if mode == guiding.MODE else None
             task = parameters.task(chain, self._links, held)
             settings.value.task = task.value
+        self._derive_gains(settings)
         observed = parameters.observed(chain, arm)
         if observed is not None:
             settings.value.measured = observed.value
         return self._supervised(Settings(settings.value, (settings.kept, kernel, task, observed)))
+
+    def _derive_gains(self, settings: Settings) -> None:
+        """Replace the gains of an impedance by those that are as fast as its springs."""
+        value = settings.value
+        if not load_core().rd_equivalent_gains(value, self.chain.dof, *self._ranges, value.kp, value.kv):
+            if self._error is not None:
+                raise self.failure()
+            raise ParameterError("the model has no mass matrix at a pose within the range of the joints")
+
+    @property
+    def _ranges(self) -> list[Any]:
+        """Lowest and highest positions (n) for the core."""
+        return [doubles(limit) for limit in position_limits(self.chain)]
 
     @property
     def _links(self) -> EffortModel:
@@ -152,16 +166,14 @@ class ArmController(ArmCommands):
         """The settings with the rules of supervision, some of them derived from the model."""
         joints = [self.chain.driving_joint(j) for j in range(self.chain.dof)]
         limits = [joint.limits for joint in joints]
-        lower, upper, velocity = (
-            np.array([getattr(each, name) for each in limits]) for name in ("lower", "upper", "velocity")
-        )
+        velocity = np.array([each.velocity for each in limits])
         slides = ffi().new("int32_t[]", [joint.kind is JointKind.PRISMATIC for joint in joints])
         core, n = load_core(), self.chain.dof
 
         def found(judge: str, *given: Any) -> Array:
             """Values (n,) of a function of the core; infinite where the model gives no effort."""
-            values, bounds = np.zeros(n), [doubles(lower), doubles(upper)]
-            known = getattr(core, judge)(settings.value, n, *bounds, *given, doubles(values))
+            values = np.zeros(n)
+            known = getattr(core, judge)(settings.value, n, *self._ranges, *given, doubles(values))
             return values if known else np.full(n, np.inf)
 
         derived = found("rd_arm_following", doubles(velocity), slides)
@@ -369,18 +381,12 @@ class ArmController(ArmCommands):
         """See :meth:`check_parameters`."""
         period = self._usual_period(settings)
         failed, text = self._judged("rd_gains_text", settings, period)
-        springs = ""
-        if (parameters.yields or parameters.frame_law) and period and parameters.loop_delay >= 0.0:
-            # The fastest direction may be damped where another one is not.
-            springs = parameters.unstable_springs(self.chain, self._dynamics, self._links, period)
+        unstable, springs = self._judged("rd_springs_text", settings, *self._ranges, period)
         if parameters.yields:
-            failed, text = failed or bool(springs), springs or (text if failed else "")
-        if failed:
-            raise ParameterError(text)
-        if springs:
-            raise ParameterError(f"guide_axes holds the frame in some directions: {springs}")
-        if soft := parameters.unstable_yield(self.chain, self._dynamics, period):
-            raise ParameterError(f"on_contact is 'yield': {soft}")
+            # The fastest direction may be damped where another one is not.
+            failed, text = failed or unstable, springs or (text if failed else "")
+        if failed or unstable:
+            raise ParameterError(text if failed else springs)
         return text
 
     def _weight_of(self, settings: Settings, before: Array | None = None) -> str:
@@ -419,8 +425,7 @@ class ArmController(ArmCommands):
         """Stiffness of each joint in the pose where its inertia is least."""
         settings, n, core = self._settings[self._number].value, self.chain.dof, load_core()
         inertia = np.zeros(n)
-        lower, upper = (doubles(limit) for limit in position_limits(self.chain))
-        known = core.rd_arm_inertia(settings, n, lower, upper, doubles(inertia))
+        known = core.rd_arm_inertia(settings, n, *self._ranges, doubles(inertia))
         self._error = None
         kp = array_at(settings.kp, n)
         return [

@@ -13,14 +13,12 @@ from robot_dynamics.control.arm.contact import ContactParameters
 from robot_dynamics.control.arm.effort_limits import EffortLimitParameters
 from robot_dynamics.control.arm.guiding import GuidingParameters
 from robot_dynamics.control.arm.impedance import ImpedanceParameters
-from robot_dynamics.control.arm.inverse_dynamics import EffortModel
 from robot_dynamics.control.arm.laws import DESCRIPTION, arm_modes
 from robot_dynamics.control.arm.resting import ArmBrakeParameters
 from robot_dynamics.control.arm.stream import StreamParameters
 from robot_dynamics.control.arm.task_impedance import TaskImpedanceParameters
 from robot_dynamics.control.parameters import LoopParameters, estimate_gains
 from robot_dynamics.control.plausibility import PlausibilityBounds, StopLimits
-from robot_dynamics.dynamics.compiled import CompiledDynamics
 from robot_dynamics.errors import ParameterError
 from robot_dynamics.model.chain import JointKind, KinematicChain
 from robot_dynamics.parameters import parameter, per_joint, validate
@@ -132,42 +130,15 @@ class ArmParameters(
         """Return whether the mode has no trajectories."""
         return self.mode in ("gravity_compensation", guiding.MODE)
 
-    def law_arrays(self, chain: KinematicChain, arm: EffortModel, links: EffortModel) -> dict[str, Array]:
-        """Gains (n,) by their names in ``rd_settings``; of an impedance those that it is as fast as.
-
-        Args:
-            chain: the arm.
-            arm: its model.
-            links: the part of it without drives.
+    def law_arrays(self, chain: KinematicChain) -> dict[str, Array]:
+        """Gains (n,) by their names in ``rd_settings``, before those of an impedance are derived.
 
         Raises:
             ParameterError: a list does not fit the joints.
         """
         kp, kv = self.gains(chain.joint_names)
-        spring = self.impedance(chain)
-        if self.mode == impedance.MODE:
-            kp, kv = self.equivalent_gains(chain, arm)
-        elif self.mode == task_impedance.MODE and isinstance(links, CompiledDynamics):
-            kp, kv = (np.full(chain.dof, gain) for gain in self.task_gains(chain, arm, links))
-        return {"kp": kp, "kv": kv, **spring, **estimate_arrays(chain, self), **self.guide_arrays(chain)}
-
-    def unstable_springs(
-        self, chain: KinematicChain, arm: EffortModel, links: EffortModel, period: float
-    ) -> str:
-        """Reason why the springs of a mode that yields are not stable with states every ``period`` seconds.
-
-        Arguments are those of :meth:`law_arrays`.
-        """
-        delay = max(self.loop_delay, 0.0) + (self.smoothing_delay if self.yields else 0.0)
-        if self.frame_law and isinstance(links, CompiledDynamics):
-            return self.unstable_task(chain, arm, links, period, delay)
-        return self.unstable(chain, arm, period, delay)
-
-    def unstable_yield(self, chain: KinematicChain, arm: EffortModel, period: float) -> str:
-        """Reason why the arm must not yield to a contact; empty: it may. See :meth:`unstable_springs`."""
-        if self.on_contact != "yield" or self.loop_delay < 0.0 or period == 0.0:
-            return ""
-        return self.unstable(chain, arm, period, max(self.loop_delay, 0.0))
+        spring, guide = self.impedance(chain), self.guide_arrays(chain)
+        return {"kp": kp, "kv": kv, **spring, **estimate_arrays(chain, self), **guide}
 
     def gains(self, joint_names: Sequence[str]) -> tuple[Array, Array]:
         """Position and velocity gains (n,) of ``joint_names``.

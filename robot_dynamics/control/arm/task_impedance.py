@@ -1,14 +1,12 @@
-"""Cartesian impedance of an arm: its parameters, and what period of the states they stand."""
+"""Cartesian impedance of an arm: its parameters and its law for the core. springs.c judges them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from robot_dynamics.control.arm.impedance import TooFast, at_most, fastest, least_damped, poses
 from robot_dynamics.control.arm.inverse_dynamics import EffortModel
 from robot_dynamics.control.core.library import doubles, ffi
 from robot_dynamics.control.core.sources import enumerators
@@ -23,8 +21,6 @@ from robot_dynamics.spatial import Array
 MODE = "cartesian_impedance"
 AXES = tuple(name.removeprefix("task_") for name in enumerators("rd_task_axes"))
 PROJECTORS = {name.removeprefix("project_"): about for name, about in enumerators("rd_projector").items()}
-LEAST_MOBILITY, ALMOST_NONE, LEVER = 3e-2, 1e-6, 0.1
-"""See task_impedance.c."""
 _LISTS = ("cartesian_stiffness", "cartesian_damping", "cartesian_error_clip")
 
 
@@ -221,8 +217,9 @@ class TaskImpedanceParameters:
         value.projector = [*PROJECTORS].index(self.nullspace_projector)
         value.decoupled = self.operational_space
         if held is not None:
-            springs = (np.where(held, values, 0.0).tolist() for values in self._springs)
-            value.stiffness, value.damping = springs
+            value.stiffness, value.damping = (
+                np.where(held, six(name, getattr(self, name)), 0.0).tolist() for name in _LISTS[:2]
+            )
             value.posture_effort = 0.0
             value.projector, value.decoupled = [*PROJECTORS].index("none"), False
         return Task(value, (kept, kernels))
@@ -243,122 +240,9 @@ class TaskImpedanceParameters:
             for name, options in self._kernels().items():
                 links.evaluator(name, **options).kernel()
 
-    def task_gains(
-        self, chain: KinematicChain, arm: EffortModel, links: CompiledDynamics
-    ) -> tuple[float, float]:
-        """Gains on accelerations, [1/s²] and [1/s], as fast as the impedance at any pose."""
-        kp, kv = fastest(self._systems(chain, arm, links, *self._springs, 1.0))
-        return kp, least_damped(kp, kv, *self._springs)
-
     @property
     def _regularization(self) -> tuple[float, float]:
         return self.operational_space_regularization, self.nullspace_regularization
-
-    @property
-    def _springs(self) -> tuple[Array, Array]:
-        """(6,) stiffness and (6,) damping."""
-        stiffness, damping = (np.array(six(name, getattr(self, name))) for name in _LISTS[:2])
-        return stiffness, damping
-
-    def _systems(
-        self,
-        chain: KinematicChain,
-        arm: EffortModel,
-        links: CompiledDynamics,
-        stiffness: Array,
-        damping: Array,
-        posture: float,
-    ) -> Iterator[tuple[Array, Array, Array]]:
-        """(M, K, D) at poses over the range of the joints, with a share of the posture's springs."""
-        springs = posture * per_joint(self.nullspace_stiffness, chain.joint_names, "nullspace_stiffness")
-        jacobian_at = self._jacobian(links)
-        for q, mass in poses(chain, arm):
-            jacobian = jacobian_at(q)
-            mobility = jacobian @ np.linalg.solve(mass, jacobian.T)
-            if self.operational_space:
-                inertia = limited_inverse(mobility, self.operational_space_regularization)
-                k = inertia * stiffness
-                d = inertia * np.where(damping < 0.0, 2.0 * np.sqrt(stiffness), damping)
-            else:
-                k, d = np.diag(stiffness), damping_matrix(stiffness, damping, mobility)
-            project = np.eye(chain.dof)
-            if self.nullspace_projector == "dynamic":
-                inertia = limited_inverse(mobility, self.operational_space_regularization)
-                project -= jacobian.T @ inertia @ np.linalg.solve(mass, jacobian.T).T
-            elif self.nullspace_projector == "kinematic":
-                squares = jacobian @ jacobian.T
-                inverse = limited_inverse(squares, self.nullspace_regularization, squares=True)
-                project -= jacobian.T @ inverse @ jacobian
-            own = self.nullspace_damping
-            critical = 2.0 * np.sqrt(springs * np.diag(mass))
-            dampers = critical if own < 0.0 else np.full(chain.dof, posture * own)
-            yield (
-                mass,
-                jacobian.T @ k @ jacobian + project * springs,
-                jacobian.T @ d @ jacobian + project * dampers,
-            )
-
-    def _jacobian(self, links: CompiledDynamics) -> Callable[[Array], Array]:
-        return links.function("jacobian", **self._kernels()["jacobian"])
-
-    def unstable_task(
-        self,
-        chain: KinematicChain,
-        arm: EffortModel,
-        links: CompiledDynamics,
-        period: float,
-        delay: float,
-    ) -> str:
-        """Reason why the impedance is not stable with states every ``period`` seconds.
-
-        Args:
-            chain: the arm.
-            arm: its model.
-            links: the part of it without drives.
-            period: of the states [s].
-            delay: of an effort beside half a period [s].
-        """
-        if reason := self._unstable_springs(chain, arm, links, period, delay):
-            return reason
-        if self.limit_repulsion_range > 0.0:
-            mobility = max(float(np.diag(np.linalg.inv(mass)).max()) for _, mass in poses(chain, arm))
-            kp = self.limit_repulsion_effort / self.limit_repulsion_range * mobility
-            share = TooFast.of((kp, 2.0 * np.sqrt(kp)), True, period, delay).share
-            if share < 1.0:
-                effort = np.array([self.limit_repulsion_effort])
-                return at_most("limit_repulsion_effort", effort, share * effort, period)
-        both = self.task_gains(chain, arm, links)
-        too_fast = TooFast.of(both, self.nullspace_damping < 0.0, period, delay)
-        if too_fast.share >= 1.0:
-            return ""
-        name = "nullspace_damping" if too_fast.damping else "nullspace_stiffness"
-        values = np.array([self.nullspace_damping] if too_fast.damping else self.nullspace_stiffness)
-        return at_most(name, values, too_fast.share * values, period)
-
-    def _unstable_springs(
-        self,
-        chain: KinematicChain,
-        arm: EffortModel,
-        links: CompiledDynamics,
-        period: float,
-        delay: float,
-    ) -> str:
-        """See :meth:`unstable_task`, without the posture; linear and angular springs also by themselves."""
-        given = np.array(self._springs)
-        stable = given.copy()
-        for chosen in (np.arange(6) < 3, np.arange(6) >= 3, np.ones(6, dtype=bool)):
-            stiffness, damping = np.where(chosen, stable, 0.0)
-            kp, kv = fastest(self._systems(chain, arm, links, stiffness, damping, 0.0))
-            gains = kp, least_damped(kp, kv, stiffness, damping)
-            too_fast = TooFast.of(gains, bool((damping[chosen] < 0.0).any()), period, delay)
-            if too_fast.share < 1.0:
-                row = stable[int(too_fast.damping)]
-                row[chosen & (row > 0.0)] *= too_fast.share
-        for name, before, most in zip(_LISTS[:2], given, stable, strict=True):
-            if (most < before).any():
-                shown = [0, 3] if len(getattr(self, name)) == 2 else [*range(6)]
-                return at_most(name, before[shown], most[shown], period)
-        return ""
 
 
 def six(name: str, values: tuple[float, ...]) -> tuple[float, ...]:
@@ -374,32 +258,3 @@ def six(name: str, values: tuple[float, ...]) -> tuple[float, ...]:
             f"parameter '{name}' has {len(values)} values; give 2 (linear, angular) or 6 (x, y, z of each)"
         )
     return tuple(values)
-
-
-def damping_matrix(stiffness: Array, damping: Array, mobility: Array) -> Array:
-    """(6, 6) damping of springs: given, and critical with the mobility (6, 6) where it is negative."""
-    root = np.sqrt(np.where(damping < 0.0, stiffness, 0.0))
-    values, axes = np.linalg.eigh(root[:, None] * mobility * root)
-    floor = 1e-12 * values.max()
-    scaled = axes * (2.0 / np.sqrt(np.maximum(values, floor)) if floor > 0.0 else np.zeros(6)) @ axes.T
-    return np.asarray(np.diag(np.maximum(damping, 0.0)) + root[:, None] * scaled * root)
-
-
-def limited_inverse(mobility: Array, regularization: float, squares: bool = False) -> Array:
-    """(6, 6) inverse, of directions that can hardly be moved as task_impedance.c limits or regularizes it.
-
-    Args:
-        mobility: (6, 6) symmetric.
-        regularization: 0: limited.
-        squares: whether its eigenvalues are squares of what is regularized.
-    """
-    scale = np.array([1.0, 1.0, 1.0, LEVER, LEVER, LEVER]) if regularization == 0.0 else np.ones(6)
-    values, axes = np.linalg.eigh(scale[:, None] * mobility * scale)
-    if regularization == 0.0:
-        least = LEAST_MOBILITY * max(values[2], ALMOST_NONE * values[-1])
-        inverses = 1.0 / np.maximum(values, least) if least > 0.0 else np.zeros(6)
-    else:
-        values = np.maximum(values, 0.0)
-        added = regularization**2
-        inverses = 1.0 / (values + added) if squares else values / (values**2 + added)
-    return np.asarray(scale[:, None] * (axes * inverses @ axes.T) * scale)

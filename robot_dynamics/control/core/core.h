@@ -363,6 +363,14 @@ int rd_arrival_text(const rd_settings *settings, int joint, double inertia, cons
 /* True if the gains of an arm's joints are stable with a state every `period` [s]; else why not, in `text` of so many
  * bytes, with the largest gain that is. */
 int rd_gains_text(const rd_settings *settings, int n, double period, const char *const *names, char *text, size_t bytes);
+/* Gains (n) on accelerations [1/s^2, 1/s] that are as fast as the springs of an impedance at any pose of joints with these
+ * ranges (n), in `kp` and `kv`, which stay as they are in other modes. The joints share the largest of the arm as they would
+ * have it alone; those of a frame have it all. Whether the model has a mass matrix everywhere. */
+int rd_equivalent_gains(const rd_settings *settings, int n, const double *lower, const double *upper, double *kp, double *kv);
+/* Whether the springs of an impedance, of a frame that is guided, and of a yield to a contact are stable at any pose with a
+ * state every `period` [s], 0: not known; else why not, with the largest that are. */
+int rd_springs_text(const rd_settings *settings, int n, const double *lower, const double *upper, double period,
+                    const char *const *names, char *text, size_t bytes);
 /* Longest periods of the states (n) that the gains of each joint stand [s]; infinite where they are not judged. */
 void rd_longest_periods(const rd_settings *settings, int n, double *periods);
 /* True if effort limits carry an arm at rest at a position (n), as far as they are lower than those `before` (n; NULL: all);

@@ -15,7 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static const double INERTIA_RATIO = 1.3, TWICE = 2.0;
+static const double TWICE = 2.0;
 static const double LEAST_SHARE = 0.25, LOWEST_SHARE = 1e-3; /* of the gains: below, the robot stops; and the least */
 static const double HOLDS = 0.5;
 static const double RUNS_ON = 0.1, LEG_RUNS_ON = 0.25, GUIDED_ON = 0.05; /* shares of the speed limit */
@@ -37,16 +37,6 @@ static double latency_of(double kp, double kv)
 {
     const double by_velocity = kv > 0.0 ? 1.0 / kv : INFINITY;
     return kp > 0.0 ? fmin(kv / kp, by_velocity) : by_velocity;
-}
-
-static double delay_of(const rd_settings *s)
-{
-    return s->rules && s->rules->delay > 0.0 ? s->rules->delay : 0.0;
-}
-
-static int judges(const rd_settings *s)
-{
-    return s->rules && s->rules->delay >= 0.0 && s->mode != RD_CALLED;
 }
 
 /* The joint whose gains stand the least latency. */

@@ -4,6 +4,9 @@
 
 #include "measured.h"
 
+enum { RD_POSES = 64 };            /* poses over the range of the joints at which a model is evaluated */
+static const double INERTIA_RATIO = 1.3; /* share of the model's inertia that a real one may lack; see gains.c */
+
 int rd_joint_impedance(rd_core *core, const rd_settings *settings, const rd_motion *ahead, double half, double *effort);
 int rd_cartesian_impedance(rd_core *core, const rd_settings *settings, const rd_motion *ahead, double half, double *effort);
 int rd_hand_guiding(rd_core *core, const rd_settings *settings, const rd_motion *ahead, double half_period, double *effort);
@@ -11,10 +14,22 @@ int rd_hand_guiding(rd_core *core, const rd_settings *settings, const rd_motion 
  * and `unit` (n) are zero, and stay so. */
 int rd_inertia_at(const rd_settings *settings, const double *rotors, int n, const double *place, const double *rest,
                   double *unit, double *weight, double *inertia);
+/* Pose (n) of such an index, 0 to RD_POSES - 1, within ranges (n), or within a turn where there is none. */
+void rd_pose_within(int index, int n, const double *lower, const double *upper, double *q);
 /* Rotors (n) of an arm's drives; NULL: the links alone move. */
 static inline const double *rd_rotors(const rd_settings *settings)
 {
     return settings->driven ? settings->rotor_inertia : NULL;
+}
+/* Delay of an effort beside half a period [s]. */
+static inline double delay_of(const rd_settings *s)
+{
+    return s->rules && s->rules->delay > 0.0 ? s->rules->delay : 0.0;
+}
+/* Whether gains and springs are judged by the period of the states. */
+static inline int judges(const rd_settings *s)
+{
+    return s->rules && s->rules->delay >= 0.0 && s->mode != RD_CALLED;
 }
 /* The diagonal of the mass matrix in core->inertia; whether the model has it. */
 int rd_joint_inertia(rd_core *core, const rd_settings *settings);

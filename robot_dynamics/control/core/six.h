@@ -131,7 +131,7 @@ static double find_step(const rd_six lack, const rd_six products, rd_six f)
 /* Eigenvalues of a symmetric matrix, beginning with the eigenvectors (rows of v) of the last cycle: steps of second order
  * (Ogita and Aishima, "Iterative refinement for symmetric eigenvalue decomposition", Japan J. Indust. Appl. Math. 35,
  * 2018) where these are close, else rotations. */
-static void find_eigen(const rd_six a, rd_row kept[AXES], double values[AXES])
+__attribute__((unused)) static void find_eigen(const rd_six a, rd_row kept[AXES], double values[AXES])
 {
     rd_six v, lack, products, w, turned, step;
     memcpy(v, kept, sizeof v);
@@ -189,5 +189,27 @@ static void apply_scaled(const rd_six v, const double values[AXES], const double
         out[k] = scale[k] * sum[k];
     }
 }
+
+/* The inverse of the frame's mobility as the law has it: the sum of the products of each row with itself and a value.
+ * These are eigenvectors and the inverses of their eigenvalues or, where none of them is limited, the inverse of the
+ * Cholesky factor, and ones. */
+typedef struct {
+    const double *even;           /* (6) scaling of the six directions */
+    const rd_row *rows;
+    rd_six inverse;
+    double values[AXES];
+} rd_mobility;
+
+/* The inverse of the mobility, times x. */
+static inline void apply_inverse(const rd_mobility *m, const double x[AXES], double out[AXES])
+{
+    apply_scaled(m->rows, m->values, m->even, x, out);
+}
+
+/* The inverse of a matrix: the mobility, or where `squares` J J^T. `frame`: eigenvectors of a matrix that is close. */
+void rd_find_mobility(const rd_six matrix, double regularization, int squares, rd_row frame[AXES], rd_mobility *found);
+/* Eigenvectors, values and scaling of the damping that is critical with a task's springs at the mobility w = J M^-1 J^T;
+ * whether there is any. */
+int rd_find_damping(const rd_task *task, const rd_six w, rd_row modes[AXES], double root[AXES], double values[AXES]);
 
 #endif

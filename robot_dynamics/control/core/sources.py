@@ -14,10 +14,11 @@ from robot_dynamics.native.prebuilt import joined_source, text_of
 CORE = "robot_dynamics.control.core"
 SOURCES = (
     "friction.h", "core.h", "extremes.h", "internal.h", "measured.h", "laws.h", "cholesky.h", "six.h",
+    "springs.h",
     "schedule.c", "stopping.c", "open_loop_descent.c", "limiting.c", "impedance.c", "task_impedance.c",
     "measured.c", "law.c", "velocity.c", "plausibility.c", "crossfade.c", "setpoints.c", "rejoining.c",
     "mailbox.c", "oscillation.c", "gains.c", "observer.c", "guiding.c", "retreat.c", "protective_stop.c",
-    "supervision.c", "thresholds.c",
+    "supervision.c", "thresholds.c", "spring_rates.c", "springs.c",
     "core.c",
 )  # fmt: skip
 PLATFORM = (

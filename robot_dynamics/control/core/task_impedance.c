@@ -151,31 +151,42 @@ static void invert_mobility(double values[AXES], double regularization, int squa
     }
 }
 
-/* Damping force at a twist: given, or critical with springs at the mobility w = J M^-1 J^T. */
-static void damp(rd_core *core, const rd_task *task, const rd_six w, const double rate[AXES], double force[AXES])
+int rd_find_damping(const rd_task *task, const rd_six w, rd_row modes[AXES], double root[AXES], double values[AXES])
 {
-    double root[AXES], values[AXES], damped[AXES], most = 0.0;
+    double most = 0.0;
     rd_six scaled;
     int critical = 0;
     for (int i = 0; i < AXES; ++i) {
         const int own = task->damping[i] < 0.0 && task->stiffness[i] > 0.0;
         root[i] = own ? sqrt(task->stiffness[i]) : 0.0;
-        force[i] = fmax(task->damping[i], 0.0) * rate[i];
         critical |= own;
     }
     if (!critical) {
-        return;
+        return 0;
     }
     const rd_row roots = {root[0], root[1], root[2], root[3], root[4], root[5]};
     for (int i = 0; i < AXES; ++i) {
         scaled[i] = root[i] * w[i] * roots;
     }
-    find_eigen(scaled, core->task.modes, values);
+    find_eigen(scaled, modes, values);
     for (int i = 0; i < AXES; ++i) {
         most = fmax(most, values[i]);
     }
     for (int i = 0; i < AXES; ++i) {
         values[i] = most > 0.0 ? 2.0 / sqrt(fmax(values[i], 1e-12 * most)) : 0.0;
+    }
+    return 1;
+}
+
+/* Damping force at a twist: given, or critical with springs at the mobility w = J M^-1 J^T. */
+static void damp(rd_core *core, const rd_task *task, const rd_six w, const double rate[AXES], double force[AXES])
+{
+    double root[AXES], values[AXES], damped[AXES];
+    for (int i = 0; i < AXES; ++i) {
+        force[i] = fmax(task->damping[i], 0.0) * rate[i];
+    }
+    if (!rd_find_damping(task, w, core->task.modes, root, values)) {
+        return;
     }
     apply_scaled(core->task.modes, values, root, rate, damped);
     for (int i = 0; i < AXES; ++i) {
@@ -195,16 +206,6 @@ static void solve_rows(const double *l, int n, rd_row *rows)
     }
 }
 
-/* The inverse of the frame's mobility as the law has it: the sum of the products of each row with itself and a value.
- * These are eigenvectors and the inverses of their eigenvalues or, where none of them is limited, the inverse of the
- * Cholesky factor, and ones. */
-typedef struct {
-    const double *even;           /* (6) scaling of the six directions */
-    const rd_row *rows;
-    rd_six inverse;
-    double values[AXES];
-} rd_mobility;
-
 /* True if LEAST_MOBILITY limits no eigenvalue: by the inverse of the factor, the trace of the matrix' inverse bounds the
  * inverse of the least one, and the third smallest is at most the trace of either half. */
 static int is_mobile(const rd_six inverse, double third)
@@ -220,8 +221,7 @@ static int is_mobile(const rd_six inverse, double third)
     return LEAST_MOBILITY * third * most < 1.0;
 }
 
-/* `matrix`: the mobility, or where `squares` J J^T. */
-static void find_mobility(rd_core *core, const rd_six matrix, double regularization, int squares, rd_mobility *found)
+void rd_find_mobility(const rd_six matrix, double regularization, int squares, rd_row frame[AXES], rd_mobility *found)
 {
     static const double EVEN[2][AXES] = {{1.0, 1.0, 1.0, LEVER, LEVER, LEVER}, {1.0, 1.0, 1.0, 1.0, 1.0, 1.0}};
     const double *even = found->even = EVEN[regularization > 0.0];
@@ -244,15 +244,9 @@ static void find_mobility(rd_core *core, const rd_six matrix, double regularizat
             return;
         }
     }
-    found->rows = core->task.frame;
-    find_eigen(scaled, core->task.frame, found->values);
+    found->rows = frame;
+    find_eigen(scaled, frame, found->values);
     invert_mobility(found->values, regularization, squares);
-}
-
-/* The inverse of the mobility, times x. */
-static void apply_inverse(const rd_mobility *m, const double x[AXES], double out[AXES])
-{
-    apply_scaled(m->rows, m->values, m->even, x, out);
 }
 
 /* The spring that pushes a joint back from a position limit, with critical damping that comes as the spring does. */
@@ -356,7 +350,7 @@ int rd_cartesian_impedance(rd_core *core, const rd_settings *s, const rd_motion 
     rd_row moved = {0.0};
     if (kinematic) {
         find_products(columns, n, w);
-        find_mobility(core, w, task->regularization[1], 1, &mobility);
+        rd_find_mobility(w, task->regularization[1], 1, core->task.frame, &mobility);
         for (int j = 0; j < n; ++j) {
             moved -= posture[j] * columns[j];
         }
@@ -364,7 +358,7 @@ int rd_cartesian_impedance(rd_core *core, const rd_settings *s, const rd_motion 
     solve_rows(mass, n, columns);
     find_products(columns, n, w);
     if (!kinematic && (task->decoupled || projects)) {
-        find_mobility(core, w, task->regularization[0], 0, &mobility);
+        rd_find_mobility(w, task->regularization[0], 0, core->task.frame, &mobility);
         solve_lower(mass, n, posture, lowered);
         for (int j = 0; j < n; ++j) {
             moved -= lowered[j] * columns[j];

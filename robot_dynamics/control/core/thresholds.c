@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { POSES = 64, LARGEST = 64 };
+enum { LARGEST = 64 };
 /* Share of the weight that a model may lack or have too much: a robot that is a fifth lighter than its model is also so
  * much quicker. Of a law without a model the whole weight, and as much of it. */
 static const double UNKNOWN_WEIGHT = 0.2 / 0.8, MARGIN = 1.5;
@@ -25,7 +25,7 @@ static double scattered(int index, int base)
     return value;
 }
 
-static void place(int index, int n, const double *lower, const double *upper, double *q)
+void rd_pose_within(int index, int n, const double *lower, const double *upper, double *q)
 {
     static const int BASES[] = {2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53};
     for (int j = 0; j < n; ++j) {
@@ -81,8 +81,8 @@ int rd_arm_following(const rd_settings *s, int n, const double *lower, const dou
     double *q = work ? work + n * (n + 4) : NULL, *found = work ? q + n : NULL;
     int finite = work != NULL;
     memset(out, 0, sizeof(double) * (size_t)n);
-    for (int index = 0; finite && index < POSES; ++index) {
-        place(index, n, lower, upper, q);
+    for (int index = 0; finite && index < RD_POSES; ++index) {
+        rd_pose_within(index, n, lower, upper, q);
         finite = unknown_acceleration(s, n, q, work, found);
         for (int j = 0; finite && j < n; ++j) {
             out[j] = fmax(out[j], found[j]);
@@ -103,9 +103,9 @@ int rd_arm_unknown_efforts(const rd_settings *s, int n, const double *lower, con
     double *rest = calloc((size_t)(2 * n), sizeof(double)), *load = rest + n, q[LARGEST], heaviest = 0.0;
     int finite = rest != NULL && n <= LARGEST;
     memset(efforts, 0, sizeof(double) * (size_t)n);
-    for (int index = 0; finite && index < POSES; ++index) {
+    for (int index = 0; finite && index < RD_POSES; ++index) {
         const double *in[] = {q, rest, rest, s->gravity, s->payload, rd_measured_rest(s)};
-        place(index, n, lower, upper, q);
+        rd_pose_within(index, n, lower, upper, q);
         finite = s->inverse_dynamics(in, load);
         for (int j = 0; finite && j < n; ++j) {
             efforts[j] = fmax(efforts[j], fabs(load[j]));
@@ -128,8 +128,8 @@ int rd_arm_inertia(const rd_settings *s, int n, const double *lower, const doubl
     for (int j = 0; j < n; ++j) {
         inertia[j] = INFINITY;
     }
-    for (int index = 0; finite && index < POSES; ++index) {
-        place(index, n, lower, upper, q);
+    for (int index = 0; finite && index < RD_POSES; ++index) {
+        rd_pose_within(index, n, lower, upper, q);
         finite = rd_inertia_at(s, rd_rotors(s), n, q, rest, unit, weight, matrix);
         for (int j = 0; finite && j < n; ++j) {
             inertia[j] = fmin(inertia[j], matrix[j * n + j]);
