@@ -7,12 +7,12 @@ import numpy as np
 from robot_dynamics.control.core.library import MODES, array_at, doubles, ffi, load_core
 
 FAILS = 2
-POSES = 64
+POSES = 256
 PRIMES = (2, 3, 5, 7, 11, 13, 17)
 
 
 def halton(n):
-    """(64, n) shares of the ranges at which the core evaluates an arm: van der Corput's sequences."""
+    """(256, n) shares of the ranges at which the core evaluates an arm: van der Corput's sequences."""
     shares = np.zeros((POSES, n))
     for j in range(n):
         for k in range(POSES):

@@ -401,3 +401,18 @@ def test_a_guided_frame_is_judged_by_the_springs_that_hold_it():
         arm.settings.smoothing = [0.05, 0.05, 0.05]
         text = "guide_axes holds the frame in some directions: parameter 'cartesian_stiffness' is "
         assert arm.refusal(0.002).startswith(text) != accepted
+    given = law(cartesian_stiffness=(0, 9e5, 9e5, 9e5, 9e5, 9e5), cartesian_damping=(0, *[-1] * 5), **free)
+    found = plain().sprung(given, mode="hand_guiding").refusal(0.002)
+    allowed = [rounded(mass / (4.0 * LATENCY**2)) for mass in (LINEAR, ANGULAR)]
+    assert found == (
+        f"{text}900000, 900000: with a state every 2 ms at most {allowed[0]}, {allowed[1]} is stable"
+    )
+    given = law(cartesian_stiffness=(0, 9e5, 8e5, 9e5, 9e5, 9e5), cartesian_damping=(0, *[-1] * 5), **free)
+    found = plain().sprung(given, mode="hand_guiding").refusal(0.002)
+    assert found.startswith(f"{text}0, 900000, 800000, 900000, 900000, 900000: ")
+    assert (
+        plain()
+        .sprung(given)
+        .refusal(0.002)
+        .startswith("parameter 'cartesian_stiffness' is 0, 900000, 800000, 900000, 900000, 900000: ")
+    )

@@ -144,9 +144,8 @@ class ArmController(ArmCommands):
         """Replace the gains of an impedance by those that are as fast as its springs."""
         value = settings.value
         if not load_core().rd_equivalent_gains(value, self.chain.dof, *self._ranges, value.kp, value.kv):
-            if self._error is not None:
-                raise self.failure()
-            raise ParameterError("the model has no mass matrix at a pose within the range of the joints")
+            nowhere = ParameterError("the model has no mass matrix at a pose within the range of the joints")
+            raise self.failure() if self._error else nowhere
 
     @property
     def _ranges(self) -> list[Any]:
@@ -165,8 +164,7 @@ class ArmController(ArmCommands):
     def _supervised(self, settings: Settings) -> Settings:
         """The settings with the rules of supervision, some of them derived from the model."""
         joints = [self.chain.driving_joint(j) for j in range(self.chain.dof)]
-        limits = [joint.limits for joint in joints]
-        velocity = np.array([each.velocity for each in limits])
+        velocity = np.array([joint.limits.velocity for joint in joints])
         slides = ffi().new("int32_t[]", [joint.kind is JointKind.PRISMATIC for joint in joints])
         core, n = load_core(), self.chain.dof
 
@@ -383,7 +381,6 @@ class ArmController(ArmCommands):
         failed, text = self._judged("rd_gains_text", settings, period)
         unstable, springs = self._judged("rd_springs_text", settings, *self._ranges, period)
         if parameters.yields:
-            # The fastest direction may be damped where another one is not.
             failed, text = failed or unstable, springs or (text if failed else "")
         if failed or unstable:
             raise ParameterError(text if failed else springs)

@@ -4,7 +4,6 @@
 
 #include "measured.h"
 
-enum { RD_POSES = 64 };            /* poses over the range of the joints at which a model is evaluated */
 static const double INERTIA_RATIO = 1.3; /* share of the model's inertia that a real one may lack; see gains.c */
 
 int rd_joint_impedance(rd_core *core, const rd_settings *settings, const rd_motion *ahead, double half, double *effort);
@@ -14,7 +13,7 @@ int rd_hand_guiding(rd_core *core, const rd_settings *settings, const rd_motion 
  * and `unit` (n) are zero, and stay so. */
 int rd_inertia_at(const rd_settings *settings, const double *rotors, int n, const double *place, const double *rest,
                   double *unit, double *weight, double *inertia);
-/* Pose (n) of such an index, 0 to RD_POSES - 1, within ranges (n), or within a turn where there is none. */
+/* Pose (n) of such an index from 0 on, within ranges (n), or within a turn where there is none: even, and the same always. */
 void rd_pose_within(int index, int n, const double *lower, const double *upper, double *q);
 /* Rotors (n) of an arm's drives; NULL: the links alone move. */
 static inline const double *rd_rotors(const rd_settings *settings)

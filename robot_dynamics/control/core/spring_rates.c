@@ -15,18 +15,18 @@ enum { SQUARINGS = 30 };
 int rd_evaluate_range(const rd_settings *s, int n, const double *lower, const double *upper, rd_range *range)
 {
     const int squares = n * n, row = AXES * n;
-    double *next = calloc((size_t)(RD_POSES * (squares + n + row) + 2 * squares + row + 4 * n), sizeof(double));
+    double *next = calloc((size_t)(RD_SPRING_POSES * (squares + n + row) + 2 * squares + row + 4 * n), sizeof(double));
     *range = (rd_range){n, next, NULL, NULL, NULL, NULL, NULL};
     if (!next) {
         return 0;
     }
-    range->inertia = range->inverse + RD_POSES * squares;
-    range->rows = range->inertia + RD_POSES * n;
-    range->matrix = range->rows + RD_POSES * row;
+    range->inertia = range->inverse + RD_SPRING_POSES * squares;
+    range->rows = range->inertia + RD_SPRING_POSES * n;
+    range->matrix = range->rows + RD_SPRING_POSES * row;
     range->square = range->matrix + squares;
     range->solved = range->square + squares;
     double *q = range->solved + row, *rest = q + n, *unit = rest + n, *weight = unit + n, *mass = range->matrix;
-    for (int k = 0; k < RD_POSES; ++k) {
+    for (int k = 0; k < RD_SPRING_POSES; ++k) {
         rd_pose_within(k, n, lower, upper, q);
         const double *in[] = {q, rd_measured_rest(s), NULL};
         if (!rd_inertia_at(s, rd_rotors(s), n, q, rest, unit, weight, mass)
@@ -93,7 +93,7 @@ void rd_find_mobilities(const rd_range *range, double *mobility)
 {
     const int n = range->n;
     memset(mobility, 0, sizeof(double) * (size_t)n);
-    for (int i = 0; i < RD_POSES * n; ++i) {
+    for (int i = 0; i < RD_SPRING_POSES * n; ++i) {
         mobility[i % n] = fmax(mobility[i % n], range->inverse[i * n + i % n]);
     }
 }
@@ -103,7 +103,7 @@ rd_rates rd_joint_rates(const rd_range *range, const double *stiffness, const do
     const int n = range->n;
     rd_rates whole = {0.0, 0.0, 0};
     double most[2] = {0.0, 0.0};
-    for (int k = 0; k < RD_POSES; ++k) {
+    for (int k = 0; k < RD_SPRING_POSES; ++k) {
         const double *inverse = range->inverse + k * n * n, *inertia = range->inertia + k * n;
         for (int damps = 0; damps < 2; ++damps) {
             for (int i = 0; i < n * n; ++i) {
@@ -187,7 +187,7 @@ rd_rates rd_frame_rates(const rd_range *range, const rd_task *task, int posture)
     const int n = range->n;
     rd_rates rates = {0.0, 0.0, 0};
     rd_frame_at at;
-    for (int pose = 0; pose < 2 * RD_POSES; ++pose) {
+    for (int pose = 0; pose < 2 * RD_SPRING_POSES; ++pose) {
         const int k = pose / 2, damps = pose % 2;
         const double *rows = range->rows + AXES * n * k, *inverse = range->inverse + k * n * n;
         if (!damps) {

@@ -103,8 +103,9 @@ static int judge_joints(const rd_range *range, const rd_settings *s, double late
     return refuse_springs(refusal, name, given, slower, n);
 }
 
-/* Of the springs on a frame, linear and angular ones also by themselves. */
-static int judge_springs(const rd_range *range, const rd_task *task, double latency, const rd_refusal *refusal)
+/* Of the springs on a frame, linear and angular ones also by themselves. Directions in which it is guided have none, and are
+ * not in the words. */
+static int judge_springs(const rd_range *range, const rd_task *task, int guided, double latency, const rd_refusal *refusal)
 {
     rd_task stable = *task;
     for (int part = 0; part < 3; ++part) {
@@ -127,13 +128,17 @@ static int judge_springs(const rd_range *range, const rd_task *task, double late
     }
     for (int damps = 0; damps < 2; ++damps) {
         const double *given = damps ? task->damping : task->stiffness, *most = damps ? stable.damping : stable.stiffness;
-        int smaller = 0, pair = 1;
+        double before[2] = {0.0, 0.0}, after[2] = {0.0, 0.0};
+        int smaller = 0, pair = 1, known[2] = {0, 0};
         for (int i = 0; i < DIRECTIONS; ++i) {
+            const int kind = i / 3, free = guided && task->stiffness[i] == 0.0 && task->damping[i] == 0.0;
             smaller |= most[i] < given[i];
-            pair &= given[i] == given[i / 3 * 3];
+            pair &= free || !known[kind] || given[i] == before[kind];
+            before[kind] = free ? before[kind] : given[i];
+            after[kind] = free ? after[kind] : most[i];
+            known[kind] |= !free;
         }
         if (smaller) {
-            const double before[2] = {given[0], given[3]}, after[2] = {most[0], most[3]};
             return refuse_springs(refusal, damps ? "cartesian_damping" : "cartesian_stiffness", pair ? before : given,
                                   pair ? after : most, pair ? 2 : DIRECTIONS);
         }
@@ -142,11 +147,12 @@ static int judge_springs(const rd_range *range, const rd_task *task, double late
 }
 
 /* Of a frame, with its posture and the springs at position limits. `work` has (5 n). */
-static int judge_frame(const rd_range *range, const rd_task *task, double latency, double *work, const rd_refusal *refusal)
+static int judge_frame(const rd_range *range, const rd_task *task, int guided, double latency, double *work,
+                       const rd_refusal *refusal)
 {
     const int n = range->n;
     int damps, alike = 1;
-    if (judge_springs(range, task, latency, refusal) == RD_FAILS) {
+    if (judge_springs(range, task, guided, latency, refusal) == RD_FAILS) {
         return RD_FAILS;
     }
     if (task->limit_range > 0.0) {
@@ -182,7 +188,8 @@ int rd_springs_text(const rd_settings *s, int n, const double *lower, const doub
     const int joints = s->mode == RD_JOINT_IMPEDANCE, yields = s->rules && s->rules->contact == RD_CONTACT_YIELD;
     const double smoothed = RD_YIELDING >> s->mode & 1U ? fmax(s->smoothing[0], s->smoothing[1]) + s->smoothing[2] : 0.0;
     const double latency = INERTIA_RATIO * (0.5 * period + delay_of(s));
-    const char *const about = s->mode == RD_HAND_GUIDING ? "guide_axes holds the frame in some directions: " : "";
+    const int guided = s->mode == RD_HAND_GUIDING;
+    const char *const about = guided ? "guide_axes holds the frame in some directions: " : "";
     rd_refusal refusal = {about, period, text, bytes};
     rd_range range;
     int standing = RD_STANDS;
@@ -196,7 +203,7 @@ int rd_springs_text(const rd_settings *s, int n, const double *lower, const doub
                  "springs cannot be judged: the model has no mass matrix at a pose within the range of the joints");
         standing = RD_FAILS;
     } else if (s->task) {
-        standing = judge_frame(&range, s->task, latency + INERTIA_RATIO * smoothed, work, &refusal);
+        standing = judge_frame(&range, s->task, guided, latency + INERTIA_RATIO * smoothed, work, &refusal);
     } else if (joints) {
         standing = judge_joints(&range, s, latency + INERTIA_RATIO * smoothed, work, &refusal);
     }

@@ -4,6 +4,8 @@
 
 #include "laws.h"
 
+enum { RD_SPRING_POSES = 256 };    /* poses over the range of the joints: coupled joints are fastest in few of them */
+
 /* How fast springs are: gains on accelerations [1/s^2, 1/s], and whether any damping follows the stiffness. */
 typedef struct {
     double kp, kv;
@@ -13,7 +15,7 @@ typedef struct {
 /* A model over the range of the joints. */
 typedef struct {
     int n;
-    double *inverse, *inertia, *rows; /* (RD_POSES; n, n) of M^-1, (; n) on the diagonal of M, (; 6, n) of the Jacobian */
+    double *inverse, *inertia, *rows; /* of each pose: (n, n) M^-1, (n) diagonal of M, (6, n) Jacobian */
     double *matrix, *square, *solved; /* scratch: (n, n), (n, n) and (6, n) */
 } rd_range;
 

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { LARGEST = 64 };
+enum { POSES = 64, LARGEST = 64 };
 /* Share of the weight that a model may lack or have too much: a robot that is a fifth lighter than its model is also so
  * much quicker. Of a law without a model the whole weight, and as much of it. */
 static const double UNKNOWN_WEIGHT = 0.2 / 0.8, MARGIN = 1.5;
@@ -81,7 +81,7 @@ int rd_arm_following(const rd_settings *s, int n, const double *lower, const dou
     double *q = work ? work + n * (n + 4) : NULL, *found = work ? q + n : NULL;
     int finite = work != NULL;
     memset(out, 0, sizeof(double) * (size_t)n);
-    for (int index = 0; finite && index < RD_POSES; ++index) {
+    for (int index = 0; finite && index < POSES; ++index) {
         rd_pose_within(index, n, lower, upper, q);
         finite = unknown_acceleration(s, n, q, work, found);
         for (int j = 0; finite && j < n; ++j) {
@@ -103,7 +103,7 @@ int rd_arm_unknown_efforts(const rd_settings *s, int n, const double *lower, con
     double *rest = calloc((size_t)(2 * n), sizeof(double)), *load = rest + n, q[LARGEST], heaviest = 0.0;
     int finite = rest != NULL && n <= LARGEST;
     memset(efforts, 0, sizeof(double) * (size_t)n);
-    for (int index = 0; finite && index < RD_POSES; ++index) {
+    for (int index = 0; finite && index < POSES; ++index) {
         const double *in[] = {q, rest, rest, s->gravity, s->payload, rd_measured_rest(s)};
         rd_pose_within(index, n, lower, upper, q);
         finite = s->inverse_dynamics(in, load);
@@ -128,7 +128,7 @@ int rd_arm_inertia(const rd_settings *s, int n, const double *lower, const doubl
     for (int j = 0; j < n; ++j) {
         inertia[j] = INFINITY;
     }
-    for (int index = 0; finite && index < RD_POSES; ++index) {
+    for (int index = 0; finite && index < POSES; ++index) {
         rd_pose_within(index, n, lower, upper, q);
         finite = rd_inertia_at(s, rd_rotors(s), n, q, rest, unit, weight, matrix);
         for (int j = 0; finite && j < n; ++j) {
