@@ -34,6 +34,7 @@ from robot_dynamics.controllers.parameters import (
 )
 from robot_dynamics.dynamics.compiled import compile_dynamics
 from robot_dynamics.dynamics.friction import DriveFriction
+from robot_dynamics.errors import ParameterError
 from robot_dynamics.inputs.files import read_bytes
 from robot_dynamics.model.load import load_urdf
 from robot_dynamics.native.compiler import FLAGS, FOR_THIS_CPU, find_compiler
@@ -211,7 +212,7 @@ def efforts_of(program, parameters, times, position, velocity, reference, leads,
         (
             "mode joint_impedance\njoint_stiffness 30000\ncontrol_period 0.001",
             "parameter 'joint_stiffness' is 30000, 30000, 30000, 30000, 30000, 30000: with a state every 1 ms"
-            " at most 30000, 30000, 22000, 220, 90, 5.5 is stable",
+            " at most 30000, 30000, 21000, 220, 90, 5.5 is stable",
         ),
         (
             "mode cartesian_impedance\ncartesian_stiffness 100000 30\ncontrol_period 0.001",
@@ -232,6 +233,37 @@ def test_parameters_that_do_not_fit_are_refused(replay, line, reason):
     assert done.returncode == 2
     assert done.stdout == ""
     assert done.stderr.startswith(f"replay: {reason}")
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"mode": "joint_impedance", "joint_stiffness": (30000.0,)},
+        {"mode": "joint_impedance", "joint_stiffness": (10.0,), "joint_damping": (300.0,) * 5 + (1.0,)},
+        {"mode": "joint_impedance", "joint_stiffness": (10.0,), "joint_damping": (0.0,)},
+        {"mode": "joint_impedance", "joint_stiffness": (2.0,), "effort_filter": 0.05},
+        {"mode": "cartesian_impedance", "cartesian_stiffness": (100000.0, 30.0)},
+        {
+            "mode": "cartesian_impedance",
+            "cartesian_stiffness": (900000.0, 200000.0),
+            "operational_space": True,
+        },
+        {"mode": "cartesian_impedance", "nullspace_projector": "none", "nullspace_stiffness": (900.0,)},
+        {"mode": "hand_guiding", "guide_axes": ("x", "ry"), "cartesian_stiffness": (100000.0, 30.0)},
+        {"mode": "pd", "on_contact": "yield", "joint_stiffness": (30000.0,)},
+    ],
+)
+def test_springs_are_refused_in_the_words_of_the_library(replay, values):
+    """Of its controller in Python, for the same robot."""
+    values |= {"control_period": 0.001}
+    with pytest.raises(ParameterError) as told:
+        ArmController(load_urdf(PUMA), parameters=ArmParameters(**values))
+    lines = [
+        f"{name} {' '.join(map(str, value)) if isinstance(value, tuple) else str(value).lower()}"
+        for name, value in values.items()
+    ]
+    done = subprocess.run([replay], input="\n".join(lines), capture_output=True, text=True, timeout=PATIENCE)
+    assert (done.returncode, done.stderr) == (2, f"replay: {told.value}\n")
 
 
 def test_modes_without_feedback_take_gains_of_zero(replay):

@@ -367,7 +367,7 @@ int rd_gains_text(const rd_settings *settings, int n, double period, const char 
  * ranges (n), in `kp` and `kv`, which stay as they are in other modes. The joints share the largest of the arm as they would
  * have it alone; those of a frame have it all. Whether the model has a mass matrix everywhere. */
 int rd_equivalent_gains(const rd_settings *settings, int n, const double *lower, const double *upper, double *kp, double *kv);
-/* Whether the springs of an impedance, of a frame that is guided, and of a yield to a contact are stable at any pose with a
+/* True if the springs of an impedance, of a frame that is guided, and of a yield to a contact are stable at any pose with a
  * state every `period` [s], 0: not known; else why not, with the largest that are. */
 int rd_springs_text(const rd_settings *settings, int n, const double *lower, const double *upper, double period,
                     const char *const *names, char *text, size_t bytes);

@@ -25,7 +25,7 @@ static inline double delay_of(const rd_settings *s)
 {
     return s->rules && s->rules->delay > 0.0 ? s->rules->delay : 0.0;
 }
-/* Whether gains and springs are judged by the period of the states. */
+/* True if gains and springs are judged by the period of the states. */
 static inline int judges(const rd_settings *s)
 {
     return s->rules && s->rules->delay >= 0.0 && s->mode != RD_CALLED;
