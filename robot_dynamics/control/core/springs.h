@@ -1,4 +1,4 @@
-/* How fast springs are on the inertia of an arm; see spring_rates.c. */
+/* Rates of springs on the inertia of an arm; see spring_rates.c. */
 #ifndef RD_SPRINGS_H
 #define RD_SPRINGS_H
 
@@ -6,7 +6,7 @@
 
 enum { RD_SPRING_POSES = 256 };    /* poses over the range of the joints: coupled joints are fastest in few of them */
 
-/* How fast springs are: gains on accelerations [1/s^2, 1/s], and whether any damping follows the stiffness. */
+/* Rates of springs: gains on accelerations [1/s^2, 1/s], and whether any damping follows the stiffness. */
 typedef struct {
     double kp, kv;
     int critical;
