@@ -75,8 +75,8 @@ def test_numbers(name):
 def header(tmp_path_factory):
     """The written C with functions to call."""
     folder = tmp_path_factory.mktemp("terms")
-    text = files("robot_dynamics.control.core").joinpath("friction.h").read_text(encoding="utf-8")
-    text += """
+    place = files("robot_dynamics.control.core")
+    text = """#include "friction.h"
 double effort(const double *p, double v, double load) { return rd_friction(p, v, v, load); }
 double viscous(const double *p, double v, double *slope) { return rd_viscous(p, v, slope); }
 double size(const double *p, double v, double along, double *slope)
@@ -87,7 +87,7 @@ int zero(const double *p) { return rd_friction_is_zero(p); }
 int linear(const double *p) { return rd_friction_is_linear(p); }
 """
     (folder / "terms.c").write_text(text, encoding="utf-8")
-    flags = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-O1", "-shared", "-fPIC"]
+    flags = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-O1", "-shared", "-fPIC", f"-I{place}"]
     command = [*find_compiler().command, *flags, folder / "terms.c", "-o", folder / "terms.so", "-lm"]
     subprocess.run(command, check=True, timeout=PATIENCE)
     library = ctypes.CDLL(str(folder / "terms.so"))

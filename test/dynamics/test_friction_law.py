@@ -20,7 +20,8 @@ from robot_dynamics.dynamics.friction_header import friction_header
 from robot_dynamics.native.compiler import find_compiler
 from robot_dynamics.parameters import describe
 
-HEADER = files("robot_dynamics.control.core").joinpath("friction.h").read_text(encoding="utf-8")
+CORE = files("robot_dynamics.control.core")
+HEADER = CORE.joinpath("friction.h").read_text(encoding="utf-8")
 EXPORTED = """
 double effort(const double *p, double velocity, double heading, double load)
 { return rd_friction(p, velocity, heading, load); }
@@ -35,9 +36,9 @@ double slid_after(const double *p, double slid, double travel) { return rd_slid_
 def compiled(tmp_path_factory):
     folder = tmp_path_factory.mktemp("friction")
     source, library = folder / "friction.c", folder / "friction.so"
-    source.write_text(HEADER + EXPORTED, encoding="utf-8")
+    source.write_text(f'#include "friction.h"\n{EXPORTED}', encoding="utf-8")
     strict = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-O1", "-ffp-contract=off", "-shared", "-fPIC"]
-    command = [*find_compiler().command, *strict, source, "-o", library, "-lm"]
+    command = [*find_compiler().command, *strict, f"-I{CORE}", source, "-o", library, "-lm"]
     subprocess.run(command, check=True, timeout=PATIENCE)
     found = ctypes.CDLL(str(library))
     for function in (found.effort, found.margin, found.along, found.presliding, found.slid_after):
