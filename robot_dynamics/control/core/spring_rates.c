@@ -11,6 +11,8 @@
 #include <string.h>
 
 enum { SQUARINGS = 30 };
+/* Last part of a logarithm that a squaring changes. */
+static const double CONVERGED = 1e-12;
 
 int rd_evaluate_range(const rd_settings *s, int n, const double *lower, const double *upper, rd_range *range)
 {
@@ -50,18 +52,25 @@ int rd_evaluate_range(const rd_settings *s, int n, const double *lower, const do
     return 1;
 }
 
-/* Largest absolute eigenvalue of the scratch matrix, by the norm of its powers: ||A^m||^(1/m) converges to it, also where
- * two of them are close. */
-static double largest_eigenvalue(const rd_range *range)
+/* Largest absolute eigenvalue of the scratch matrix, or `least` where it is no larger, by the norm of its powers:
+ * ||A^m||^(1/m) converges to it from above, also where two of them are close. Infinite where it is not known. */
+static double largest_eigenvalue(const rd_range *range, double least)
 {
     const int n = range->n;
     double *a = range->matrix, *b = range->square, logarithm = 0.0, share = 1.0;
     for (int step = 0; step < SQUARINGS; ++step) {
         const double size = sqrt(dot(a, a, n * n));
-        if (!(size > 0.0)) {
-            return size;
+        if (!(size > 0.0 && size < INFINITY)) {
+            return size == 0.0 ? least : INFINITY;
         }
-        logarithm += share * log(size);
+        const double part = share * log(size);
+        logarithm += part;
+        if (exp(logarithm) <= least) {
+            return least;
+        }
+        if (step && fabs(part) < CONVERGED) {
+            break;
+        }
         share *= 0.5;
         memset(b, 0, sizeof(double) * (size_t)(n * n));
         for (int i = 0; i < n * n; ++i) {
@@ -112,7 +121,7 @@ rd_rates rd_joint_rates(const rd_range *range, const double *stiffness, const do
                 range->matrix[i] = inverse[i] * (damps ? d : stiffness[j]);
             }
             double *rate = damps ? &whole.kv : &whole.kp;
-            *rate = fmax(*rate, largest_eigenvalue(range));
+            *rate = largest_eigenvalue(range, *rate);
         }
     }
     whole.kv = least_damped(&whole, n, stiffness, damping);
@@ -215,7 +224,7 @@ rd_rates rd_frame_rates(const rd_range *range, const rd_task *task, int posture)
             }
         }
         double *rate = damps ? &rates.kv : &rates.kp;
-        *rate = fmax(*rate, largest_eigenvalue(range));
+        *rate = largest_eigenvalue(range, *rate);
     }
     rates.kv = least_damped(&rates, AXES, task->stiffness, task->damping);
     return rates;

@@ -128,8 +128,8 @@ static int judge_springs(const rd_range *range, const rd_task *task, int guided,
     }
     for (int damps = 0; damps < 2; ++damps) {
         const double *given = damps ? task->damping : task->stiffness, *most = damps ? stable.damping : stable.stiffness;
-        double before[2] = {0.0, 0.0}, after[2] = {0.0, 0.0};
-        int smaller = 0, pair = 1, known[2] = {0, 0};
+        double before[2] = {0.0, 0.0}, after[2] = {0.0, 0.0}, shown[2][DIRECTIONS];
+        int smaller = 0, pair = 1, count = 0, known[2] = {0, 0};
         for (int i = 0; i < DIRECTIONS; ++i) {
             const int kind = i / 3, free = guided && task->stiffness[i] == 0.0 && task->damping[i] == 0.0;
             smaller |= most[i] < given[i];
@@ -137,10 +137,20 @@ static int judge_springs(const rd_range *range, const rd_task *task, int guided,
             before[kind] = free ? before[kind] : given[i];
             after[kind] = free ? after[kind] : most[i];
             known[kind] |= !free;
+            if (!free) {
+                shown[0][count] = given[i];
+                shown[1][count++] = most[i];
+            }
+        }
+        count = pair ? 0 : count;
+        for (int kind = 0; kind < 2; ++kind) {
+            if (pair && known[kind]) {
+                shown[0][count] = before[kind];
+                shown[1][count++] = after[kind];
+            }
         }
         if (smaller) {
-            return refuse_springs(refusal, damps ? "cartesian_damping" : "cartesian_stiffness", pair ? before : given,
-                                  pair ? after : most, pair ? 2 : DIRECTIONS);
+            return refuse_springs(refusal, damps ? "cartesian_damping" : "cartesian_stiffness", shown[0], shown[1], count);
         }
     }
     return RD_STANDS;
