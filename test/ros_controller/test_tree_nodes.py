@@ -85,6 +85,29 @@ def test_one_controller_holds_and_moves_both_arms():
         np.testing.assert_allclose(commands[-1].effort, weight(GOAL, left_hand=LOAD), atol=0.2)
 
 
+def test_a_reference_of_measured_joints_before_the_first_state_is_no_fault():
+    reference = "/left/reference"
+    own = {"tip": "right_hand", "measured_joints": ["waist"], "measured_reference": reference}
+    with (
+        NodeProcess(CONTROLLER, {"robot_description": TWO_ARMS, "lockstep": True, **own}) as node,
+        peer_with(node) as peer,
+    ):
+        node.wait_for_output("kp times inertia")  # it is active
+        send = peer.publisher(JointState, reference, qos.COMMAND)
+        state = peer.publisher(JointState, "joint_states", qos.LOCKSTEP)
+        commands = peer.subscribe(JointState, "joint_command", qos.LOCKSTEP)
+        peer.wait_until(
+            lambda: send.get_subscription_count() and state.get_subscription_count(), "nobody listens"
+        )
+        for _ in range(5):  # those before the node has found the sender are lost
+            send.publish(JointState(name=["waist"], position=[0.2], velocity=[0.1]))
+            # The answer comes from the thread that the reference comes to, after it.
+            assert peer.set_parameter(CONTROLLER, "payload_mass", 0.0).successful
+        state.publish(JointState(name=JOINTS, position=START, velocity=[0.0] * 5))
+        peer.wait_until(lambda: commands, "the state is not answered")
+        assert list(commands[0].name) == JOINTS[3:] and "fault of the running node" not in node.output
+
+
 def test_two_controllers_of_one_robot_know_each_others_joints():
     """MuJoCo moves the robot; one controller has the waist and the left arm, the other one the right arm."""
     left, right = JOINTS[:3], JOINTS[3:]

@@ -69,6 +69,8 @@ class MeasuredJointsTopic:
         controller = self._controller()
         if controller is None or controller.measured is None or len(message.velocity) != len(message.name):
             return
+        if not np.isfinite(controller.time):  # before the first state there is no clock to count on
+            return
         stamp = stamp_to_nanoseconds(message.header.stamp)
         for name, velocity in zip(message.name, message.velocity, strict=True):
             before, slower = self._last.get(name, (stamp, velocity))
