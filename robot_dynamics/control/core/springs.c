@@ -128,26 +128,24 @@ static int judge_springs(const rd_range *range, const rd_task *task, int guided,
     }
     for (int damps = 0; damps < 2; ++damps) {
         const double *given = damps ? task->damping : task->stiffness, *most = damps ? stable.damping : stable.stiffness;
-        double before[2] = {0.0, 0.0}, after[2] = {0.0, 0.0}, shown[2][DIRECTIONS];
-        int smaller = 0, pair = 1, count = 0, known[2] = {0, 0};
+        double shown[2][DIRECTIONS];
+        int held[DIRECTIONS], first[2], count = 0, kinds = 0, smaller = 0, alike = 1;
         for (int i = 0; i < DIRECTIONS; ++i) {
-            const int kind = i / 3, free = guided && task->stiffness[i] == 0.0 && task->damping[i] == 0.0;
+            if (guided && task->stiffness[i] == 0.0 && task->damping[i] == 0.0) {
+                continue;
+            }
+            if (!kinds || first[kinds - 1] / 3 != i / 3) {
+                first[kinds++] = i;
+            }
+            held[count++] = i;
             smaller |= most[i] < given[i];
-            pair &= free || !known[kind] || given[i] == before[kind];
-            before[kind] = free ? before[kind] : given[i];
-            after[kind] = free ? after[kind] : most[i];
-            known[kind] |= !free;
-            if (!free) {
-                shown[0][count] = given[i];
-                shown[1][count++] = most[i];
-            }
+            alike &= given[i] == given[first[kinds - 1]];
         }
-        count = pair ? 0 : count;
-        for (int kind = 0; kind < 2; ++kind) {
-            if (pair && known[kind]) {
-                shown[0][count] = before[kind];
-                shown[1][count++] = after[kind];
-            }
+        count = alike ? kinds : count;
+        for (int k = 0; k < count; ++k) {
+            const int i = alike ? first[k] : held[k];
+            shown[0][k] = given[i];
+            shown[1][k] = most[i];
         }
         if (smaller) {
             return refuse_springs(refusal, damps ? "cartesian_damping" : "cartesian_stiffness", shown[0], shown[1], count);
