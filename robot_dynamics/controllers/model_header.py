@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import fields
 
 import numpy as np
 
@@ -33,7 +32,7 @@ from robot_dynamics.control.supervision import (
 from robot_dynamics.controllers.parameters import descriptions, payload_names
 from robot_dynamics.controllers.sources import TASK, jacobian_names
 from robot_dynamics.dynamics.constant_inputs import measured_vector
-from robot_dynamics.dynamics.friction import BOUNDED, SAME_AS, DriveFriction, FrictionParameters
+from robot_dynamics.dynamics.friction import BOUNDED, PARAMETERS, SAME_AS, DriveFriction, FrictionParameters
 from robot_dynamics.model.chain import ChainJoint, JointKind, KinematicChain
 from robot_dynamics.model.driver_profile import DriverProfile
 from robot_dynamics.model.urdf.parser import parse_urdf
@@ -164,10 +163,9 @@ def _friction_values(joints: Sequence[ChainJoint]) -> dict[str, str]:
 
 def _friction_left(chain: KinematicChain, driver: DriverProfile | None) -> dict[str, str]:
     """C++ of the shares that the driver leaves of each parameter of friction, joint by joint."""
-    whole = DriveFriction(*np.ones((len(fields(DriveFriction)), chain.dof)))
+    whole = DriveFriction(*np.ones((len(PARAMETERS), chain.dof)))
     left = whole if driver is None else whole.left(*driver.friction_left(chain.joint_names))
-    table = np.stack([getattr(left, field.name) for field in fields(DriveFriction)], axis=1)
-    return {"FRICTION_COUNT": str(table.shape[1]), "FRICTION_LEFT": _numbers(table.ravel().tolist())}
+    return {"FRICTION_COUNT": str(len(PARAMETERS)), "FRICTION_LEFT": _numbers(left.matrix.ravel().tolist())}
 
 
 def _measured_gravity(driver: DriverProfile | None, world: Array) -> dict[str, str]:

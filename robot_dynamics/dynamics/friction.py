@@ -177,8 +177,7 @@ class DriveFriction:
     def left(self, viscous: Scalar, dry: Scalar) -> DriveFriction:
         """The shares of viscous and of dry friction that a drive with compensation of its own leaves."""
         shares = {**dict.fromkeys(VISCOUS, viscous), **dict.fromkeys(SCALES, 1.0)}
-        names = [field.name for field in fields(self)]
-        return DriveFriction(**{name: shares.get(name, dry) * getattr(self, name) for name in names})
+        return DriveFriction(**{name: shares.get(name, dry) * getattr(self, name) for name in PARAMETERS})
 
     @property
     def margin(self) -> Scalar:
@@ -273,14 +272,17 @@ class DriveFriction:
 
     def _any_but(self, *names: str) -> bool:
         """True if arrays other than these have an element that is not zero."""
-        others = (field.name for field in fields(self) if field.name not in names)
-        return any(bool(np.any(getattr(self, name))) for name in others)
+        return any(bool(np.any(getattr(self, name))) for name in PARAMETERS if name not in names)
 
     @property
     def matrix(self) -> Array:
         """(n, parameters), in the order of the fields: what the law in C reads."""
-        values = np.broadcast_arrays(*(getattr(self, field.name) for field in fields(self)))
+        values = np.broadcast_arrays(*(getattr(self, name) for name in PARAMETERS))
         return np.stack(values, axis=-1)
+
+
+PARAMETERS = tuple(field.name for field in fields(DriveFriction))
+"""Names of the law's parameters, in the order of the fields."""
 
 
 def direction(velocity: Scalar) -> Scalar:

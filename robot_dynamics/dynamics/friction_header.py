@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any
 
 from robot_dynamics.codegen.emit_c import CAUTION
 from robot_dynamics.dynamics import friction
-from robot_dynamics.dynamics.friction import LINEAR, SCALES, VISCOUS, DriveFriction
+from robot_dynamics.dynamics.friction import LINEAR, PARAMETERS, SCALES, VISCOUS, DriveFriction
 
 
 @dataclass(frozen=True)
@@ -151,8 +151,7 @@ def _text(value: CText | float) -> str:
 
 def friction_header() -> str:
     """The header: the law, its parts and their slopes, its bounds and its sign as inline functions."""
-    names = [field.name for field in fields(DriveFriction)]
-    codes = ",\n".join(f"    {code_of(name)}" for name in names)
+    codes = ",\n".join(f"    {code_of(name)}" for name in PARAMETERS)
     dry = "the magnitude of dry friction in a direction, -1 or 1, without a load [N m or N]"
     functions = [
         _function(
@@ -190,7 +189,7 @@ def friction_header() -> str:
         ),
         _zeros(
             "True if rd_viscous is linear.", "rd_viscous_is_linear",
-            [name for name in names if name not in VISCOUS or name in LINEAR],
+            [name for name in PARAMETERS if name not in VISCOUS or name in LINEAR],
         ),
     ]  # fmt: skip
     sign: list[str] = []
@@ -224,7 +223,7 @@ def code_of(name: str) -> str:
 
 def _law(lines: list[str]) -> dict[str, CText]:
     """The parameters, as texts of a function with these lines."""
-    return {field.name: CText(f"p[{code_of(field.name)}]", lines) for field in fields(DriveFriction)}
+    return {name: CText(f"p[{code_of(name)}]", lines) for name in PARAMETERS}
 
 
 def _function(about: str, name: str, result: Callable[..., Any], *given: str) -> str:
@@ -249,7 +248,7 @@ def _sloped(about: str, name: str, result: Callable[..., Any], *given: str) -> s
 
 def _zeros(about: str, name: str, others: Sequence[str], *conditions: str) -> str:
     """A function that compares all parameters but ``others`` with zero."""
-    zero = [f"p[{code_of(x.name)}] == 0.0" for x in fields(DriveFriction) if x.name not in others]
+    zero = [f"p[{code_of(parameter)}] == 0.0" for parameter in PARAMETERS if parameter not in others]
     text = "\n        && ".join([*conditions, *zero])
     body = f"    return {text};" if text else "    (void)p;\n    return 1;"
     return f"/* {about} */\nstatic inline int {name}(const double *p)\n{{\n{body}\n}}\n\n"

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from robot_dynamics.control.arm.actuators import Drives
-from robot_dynamics.dynamics.friction import SCALES, DriveFriction
+from robot_dynamics.dynamics.friction import PARAMETERS, SCALES, DriveFriction
 from robot_dynamics.errors import ParameterError
 from robot_dynamics.spatial import Array
 
@@ -62,11 +62,10 @@ class FrictionLaw:
             ParameterError: friction that identification has no columns for.
         """
         known = drives.friction
-        for field in fields(known):
-            if field.name not in (*DRIVE_COLUMNS, *SCALES) and np.any(getattr(known, field.name)):
+        for name in PARAMETERS:
+            if name not in (*DRIVE_COLUMNS, *SCALES) and np.any(getattr(known, name)):
                 raise ParameterError(
-                    f"parameter '{field.name}' is not 0, but identification does not know this friction:"
-                    " give 0"
+                    f"parameter '{name}' is not 0, but identification does not know this friction: give 0"
                 )
         curved = known.static_friction != known.friction
         speeds = np.where(curved, known.stribeck_velocity, 0.0)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from robot_dynamics.dynamics.friction import DriveFriction
+from robot_dynamics.dynamics.friction import PARAMETERS, DriveFriction
 from robot_dynamics.errors import shown
 from robot_dynamics.identification.plausibility import implausibilities
 from robot_dynamics.identification.result import DEVIATIONS, WELL_KNOWN, Comparison, Identification
@@ -319,7 +319,7 @@ def _friction_pictures(found: Identification) -> list[dict[str, str]]:
     names, runs = found.chain.joint_names, [*found.learn, *found.validate]
     if found.payloads:
         return []
-    known = DriveFriction.__dataclass_fields__.keys() & found.drives.keys()
+    known = found.drives.keys() & set(PARAMETERS)
     law = DriveFriction(**{name: found.drives[name] for name in known})
     curved = law.stribeck_velocity > 0.0
     law = replace(law, stribeck_velocity=np.where(curved, law.stribeck_velocity, 0.1))

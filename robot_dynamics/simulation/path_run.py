@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ from robot_dynamics.control.arm.trajectory import Trajectory
 from robot_dynamics.control.protocol import Planned
 from robot_dynamics.control.spline import QuinticSpline
 from robot_dynamics.control.supervision import OFF
-from robot_dynamics.dynamics.friction import FrictionParameters
+from robot_dynamics.dynamics.friction import PARAMETERS
 from robot_dynamics.model.chain import KinematicChain
 from robot_dynamics.simulation.arm import ArmPlant
 from robot_dynamics.simulation.parameters import PlantParameters
@@ -86,9 +86,8 @@ def run_path(
         ModelError: the arm cannot be simulated.
         StateError: the simulation has diverged.
     """
-    names = [field.name for field in fields(FrictionParameters)]
     rows = {"rotor_inertia": model.drives.rotor_inertia}
-    rows.update({name: getattr(model.drives.friction, name) for name in names})
+    rows.update({name: getattr(model.drives.friction, name) for name in PARAMETERS})
     drives: dict[str, Any] = {
         name: tuple(np.broadcast_to(row, (chain.dof,)).tolist()) for name, row in rows.items()
     }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -14,7 +14,7 @@ from robot_dynamics.control.arm.inverse_dynamics import EffortModel
 from robot_dynamics.control.retiming.library import ffi
 from robot_dynamics.control.retiming.limits import Coordinates
 from robot_dynamics.dynamics.compiled import CompiledDynamics, compile_dynamics
-from robot_dynamics.dynamics.friction import DriveFriction
+from robot_dynamics.dynamics.friction import PARAMETERS, DriveFriction
 from robot_dynamics.errors import ParameterError, RobotDynamicsError, WrongTypeError, quoted
 from robot_dynamics.inputs.arrays import real_array
 from robot_dynamics.model.chain import KinematicChain
@@ -22,8 +22,7 @@ from robot_dynamics.native.library import NativeKernel
 from robot_dynamics.spatial import Array
 
 _WITHOUT = ActuatorParameters(damping=(0.0,), friction=(0.0,))
-_LAW = [field.name for field in fields(DriveFriction)]
-_LOAD = _LAW.index("load_friction")
+_LOAD = PARAMETERS.index("load_friction")
 
 
 @dataclass(frozen=True)
@@ -43,7 +42,7 @@ class DrivenModel:
     friction: Array
 
     def __post_init__(self) -> None:
-        if np.shape(self.friction) != (shape := (len(self.rotor_inertia), len(_LAW))):
+        if np.shape(self.friction) != (shape := (len(self.rotor_inertia), len(PARAMETERS))):
             raise ParameterError(f"friction has the shape {np.shape(self.friction)}; it must be {shape}")
 
     @property
