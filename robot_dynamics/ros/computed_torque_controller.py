@@ -361,8 +361,6 @@ class ComputedTorqueController(LifecycleNode):
         """Report of what the controller did since the last call, for those who listen."""
         if controller.went_back():
             self._return_to(controller.dynamics)
-        if controller.rest.exists:
-            self._rest_services.look()
         if self._control_parameters.mode == guiding.MODE:
             self._guide.look(controller.phase)
         if self._action is not None:

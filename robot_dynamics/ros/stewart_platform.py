@@ -226,7 +226,6 @@ class StewartPlatformNode(LifecycleNode):
         """Brakes, estimated and wanted pose of the last moments."""
         if controller.went_back():
             self._return_to(controller.payload)
-        self._operation.look()
         listened_to = self._reports.publish_all(cycles, controller.platform.machine)
         return WATCHED if listened_to else CALM
 

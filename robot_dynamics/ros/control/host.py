@@ -5,6 +5,7 @@ Cycle, watchdog, fail-safe output and record are the loop's (``control/core/loop
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -51,7 +52,8 @@ class Host(Generic[C]):
         library: of the host.
         loop: ``rd_loop *``.
         runs_python: whether a law in Python can be called.
-        look_around: called now and then, in the node's thread.
+        looks: called after answers, and now and then without, in the node's thread; each returns how long
+            the next look may wait [s].
     """
 
     name: str
@@ -72,7 +74,7 @@ class Host(Generic[C]):
         self.ahead: Sequence[Subscription] = ()
         self._ahead, self._system = LeastDelay(), LeastDelay()
         self._timed: C | None = None
-        self.look_around: Callable[[], None] = lambda: None
+        self.looks: list[Callable[[], float]] = []
         self._node = node
         self._topics = topics
         self._lockstep = lockstep
@@ -262,6 +264,10 @@ class Host(Generic[C]):
             self._end(session)
             self.library.rd_host_forget(self._host, session.messages)
             session.free()
+
+    def _look_around(self) -> float:
+        """Let everybody look who wants to; returns how long the next time may wait [s]."""
+        return min([look() for look in self.looks], default=math.inf)
 
     def _read_records(self) -> float:
         """Report what the loop has done; returns how long the next look may wait [s]."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import time
 from collections.abc import Callable
@@ -54,7 +55,7 @@ class Ownership:
         self._yielded = False
         self._seen = (0, 0, 0)
         self._found: dict[bytes, float] = {}
-        loop.look_around = self._look
+        loop.looks.append(self._look)
 
     # Before an activation
 
@@ -122,7 +123,7 @@ class Ownership:
             return heard
         return f"{shown(*sorted(others.values()))} can publish {self._topics.topic} too" if others else ""
 
-    def _look(self) -> None:
+    def _look(self) -> float:
         """Report what the loop has noticed since the last call."""
         others = self._loop.others()
         yielded = others.right == self._loop.library.RD_YIELDED
@@ -134,13 +135,14 @@ class Ownership:
         seen = (int(others.disputes), int(others.braked), int(others.released))
         before, self._seen = self._seen, seen
         if seen == before:
-            return
+            return math.inf
         if seen[0] != before[0]:
             self.on_disputed(f"{self._arrive(others)} and go on")
         if seen[1] != before[1]:
             self.on_braked("another node engages the brakes, which this node has released")
         if seen[2] != before[2]:
             self.on_released("another node releases the brakes, which this node has engaged")
+        return math.inf
 
     def _heard(self) -> str:
         """Efforts of others within the last second, in words; empty where none came."""

@@ -133,6 +133,7 @@ class PythonHost(Host[C]):
         self._monitor.sending = time.monotonic() - answered
         session.controller.after_state()
         self._read_records()
+        self._look_around()
 
     def _read(self, data: bytes, before: tuple[Any, ...] | None) -> tuple[Any, ...] | None:
         """``rd_given_state *`` of a message and what it points to, in place of the state before it.
@@ -155,7 +156,7 @@ class PythonHost(Host[C]):
         self.library.rd_host_tick(self._host)
         self._publish()
         self._read_records()
-        self.look_around()
+        self._look_around()
 
     _until_met = _tick
 

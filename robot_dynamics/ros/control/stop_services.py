@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Coroutine, Mapping
 from typing import Any, Generic
 
 from rclpy.callback_groups import MutuallyExclusiveCallbackGroup
-from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 from std_msgs.msg import Bool
 from std_srvs.srv import Trigger
@@ -19,8 +19,8 @@ from robot_dynamics.ros.control.host import C
 from robot_dynamics.ros.control.remembered_stops import RememberedStops
 from robot_dynamics.ros.support import qos
 
-LOOK = 0.01, 0.05
-"""Steady seconds between two looks where no states come, with and without brakes."""
+LOOK = 0.01
+"""Longest time between two looks at brakes [s]."""
 REPORT_TIMEOUT = 1.0
 """Age from which on the driver's last state of the brakes does not count [s]."""
 REPORT_PATIENCE = 1.0
@@ -72,10 +72,10 @@ class StopServices(Generic[C]):
         for name, ask in services.items():
             inactive = self._stop_inactive if name == "emergency_stop" else _refuse
             node.create_service(Trigger, f"~/{name}", self._service(ask, inactive), callback_group=group)
-        node.create_timer(LOOK[not brakes], self.look, clock=Clock(clock_type=ClockType.STEADY_TIME))
+        controller_node.loop.looks.append(self.look)
 
-    def look(self) -> None:
-        """Tell the brakes and the log what has changed; called after each answer, and now and then."""
+    def look(self) -> float:
+        """Tell the brakes and the log what has changed; returns how long the next look may wait [s]."""
         controller: Any = self._controller_node.loop.controller
         acting = controller is not None and self._controller_node.loop.active
         if self._brakes:
@@ -92,6 +92,7 @@ class StopServices(Generic[C]):
                 log.error(f"the {self._robot} moves on its brakes: {state}")
             elif state:
                 log.info(f"the {self._robot}: {state}")
+        return LOOK if self._brakes else math.inf
 
     def _on_report(self, message: Bool) -> None:
         """The driver knows the state of its brakes."""

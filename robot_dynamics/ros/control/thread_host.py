@@ -273,11 +273,11 @@ class ThreadHost(Host[C]):
         while size := self.library.rd_node_undecoded(self._thread, self._undecoded):
             self._give(bytes(ffi().buffer(self._undecoded, size)))
         patience = self._read_records()
-        self.look_around()
         for subscription in self.ahead:
             take_all(subscription)
         if self._in_force is not None:
             patience = min(patience, self._in_force.controller.conduct())
+        patience = min(patience, self._look_around())
         status = self._look_at_thread()
         if status.undecoded_lost > self._undecoded_lost:
             missed = status.undecoded_lost - self._undecoded_lost
