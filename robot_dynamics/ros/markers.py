@@ -13,8 +13,8 @@ from visualization_msgs.msg import Marker, MarkerArray
 from robot_dynamics.ros.models.description import DescriptionSource
 from robot_dynamics.ros.support import parameters, qos, spin
 from robot_dynamics.ros.support.paced import spin_at
-from robot_dynamics.ros.viewing.joint_stream import STALE, ShownJoints
 from robot_dynamics.ros.viewing.load_markers import LoadMarkers
+from robot_dynamics.ros.viewing.streams import STALE, ShownJoints
 from robot_dynamics.view.parameters import MarkerParameters
 from robot_dynamics.view.robot_geometry import read_robot
 

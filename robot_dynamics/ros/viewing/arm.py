@@ -13,9 +13,8 @@ from transforms3d.quaternions import mat2quat
 from robot_dynamics.errors import TrajectoryError
 from robot_dynamics.ros.models.description import DescriptionSource
 from robot_dynamics.ros.support import qos
-from robot_dynamics.ros.viewing.joint_stream import JointValues, ShownJoints
 from robot_dynamics.ros.viewing.source import MachineSource, duration
-from robot_dynamics.ros.viewing.wrench_stream import WrenchStream
+from robot_dynamics.ros.viewing.streams import JointValues, ShownJoints, WrenchStream
 from robot_dynamics.spatial import Array
 from robot_dynamics.view.machine import Geometry
 from robot_dynamics.view.mesh_files import unreadable

@@ -9,8 +9,8 @@ from visualization_msgs.msg import Marker
 
 from robot_dynamics.model.urdf import Joint, JointType, RobotTree
 from robot_dynamics.ros.support.messages import nanoseconds_to_stamp
-from robot_dynamics.ros.viewing.joint_stream import JointValues
 from robot_dynamics.ros.viewing.rviz_shapes import LINE_HEIGHT, arrow, gone, leaders, line, text
+from robot_dynamics.ros.viewing.streams import JointValues
 from robot_dynamics.spatial import Array
 from robot_dynamics.view.efforts import RGB, EffortScale, arc_points, axis_frame, effort_text
 from robot_dynamics.view.labels import label_column

@@ -12,8 +12,7 @@ from rclpy.node import Node
 
 from robot_dynamics.errors import TrajectoryError
 from robot_dynamics.ros.support import qos
-from robot_dynamics.ros.viewing.joint_stream import ShownJoints
-from robot_dynamics.ros.viewing.streams import STALE, Stream
+from robot_dynamics.ros.viewing.streams import STALE, ShownJoints, Stream
 from robot_dynamics.spatial import Array
 from robot_dynamics.view.moves import MoveGoal
 from robot_dynamics.view.samples import StateSample

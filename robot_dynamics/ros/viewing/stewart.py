@@ -10,10 +10,8 @@ from rclpy.node import Node
 from trajectory_msgs.msg import MultiDOFJointTrajectory, MultiDOFJointTrajectoryPoint
 
 from robot_dynamics.errors import RobotDynamicsError, StateError, TrajectoryError
-from robot_dynamics.ros.viewing.joint_stream import JointValues
-from robot_dynamics.ros.viewing.pose_stream import PoseStream, StampedPose
 from robot_dynamics.ros.viewing.source import MachineSource, duration
-from robot_dynamics.ros.viewing.status_stream import StampedText, StatusStream
+from robot_dynamics.ros.viewing.streams import JointValues, PoseStream, StampedPose, StampedText, StatusStream
 from robot_dynamics.stewart.orientation import quaternion_from_rotation
 from robot_dynamics.view.moves import MoveGoal
 from robot_dynamics.view.samples import StateSample

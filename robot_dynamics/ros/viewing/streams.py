@@ -5,13 +5,22 @@ from __future__ import annotations
 import math
 import time
 from collections import deque
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
+import numpy as np
+from diagnostic_msgs.msg import DiagnosticArray
+from geometry_msgs.msg import PoseStamped, WrenchStamped
 from rclpy.node import Node
 from rclpy.qos import qos_profile_sensor_data
+from sensor_msgs.msg import JointState
 
 from robot_dynamics.errors import StateError
 from robot_dynamics.ros.support.hot_loop import take_all
+from robot_dynamics.ros.support.messages import stamp_to_nanoseconds
+from robot_dynamics.spatial import Array
+from robot_dynamics.stewart.orientation import rotation_of
 
 STALE = 1.0
 """Steady seconds without a message after which a topic counts as silent."""
@@ -102,3 +111,144 @@ class Stream(Generic[T]):
             self.recent.clear()
         self.recent.append(kept)
         self._arrived = self._heard
+
+
+@dataclass(frozen=True)
+class StampedPose:
+    """The pose of one message.
+
+    Attributes:
+        nanoseconds: the message's stamp.
+        position: (3,) [m].
+        rotation: (3, 3).
+    """
+
+    nanoseconds: int
+    position: Array
+    rotation: Array
+
+
+class PoseStream(Stream[StampedPose]):
+    """The newest messages of a PoseStamped topic.
+
+    Args:
+        node: gets the subscription.
+        topic: of poses.
+    """
+
+    def __init__(self, node: Node, topic: str) -> None:
+        super().__init__(node, PoseStamped, topic)
+
+    def read(self, message: PoseStamped) -> StampedPose:
+        """The pose; refused when it is none."""
+        place, turn = message.pose.position, message.pose.orientation
+        position = np.array([place.x, place.y, place.z])
+        if not np.isfinite(position).all():
+            raise StateError("the position is not finite")
+        rotation = rotation_of([turn.x, turn.y, turn.z, turn.w])
+        return StampedPose(stamp_to_nanoseconds(message.header.stamp), position, rotation)
+
+
+@dataclass(frozen=True)
+class StampedText:
+    """The first status of one message.
+
+    Attributes:
+        nanoseconds: the message's stamp.
+        text: its words.
+    """
+
+    nanoseconds: int
+    text: str
+
+
+class StatusStream(Stream[StampedText]):
+    """The newest messages of a DiagnosticArray topic.
+
+    Args:
+        node: gets the subscription.
+        topic: of the status.
+    """
+
+    def __init__(self, node: Node, topic: str) -> None:
+        super().__init__(node, DiagnosticArray, topic)
+
+    def read(self, message: DiagnosticArray) -> StampedText:
+        """The words; refused when there is no status."""
+        if not message.status:
+            raise StateError("the message has no status")
+        return StampedText(stamp_to_nanoseconds(message.header.stamp), message.status[0].message)
+
+
+@dataclass(frozen=True)
+class WrenchValues:
+    """One message.
+
+    Attributes:
+        nanoseconds: the message's stamp.
+        link: on which it acts.
+        values: (6,) force and torque in the link's axes [N, N·m].
+    """
+
+    nanoseconds: int
+    link: str
+    values: Array
+
+
+class WrenchStream(Stream[WrenchValues]):
+    """The newest messages of a WrenchStamped topic."""
+
+    def __init__(self, node: Node, topic: str) -> None:
+        super().__init__(node, WrenchStamped, topic)
+
+    def read(self, message: WrenchStamped) -> WrenchValues:
+        """The wrench, if it is finite."""
+        force, torque = message.wrench.force, message.wrench.torque
+        values = np.array([force.x, force.y, force.z, torque.x, torque.y, torque.z])
+        if not np.isfinite(values).all():
+            raise StateError("a wrench that is not finite")
+        return WrenchValues(stamp_to_nanoseconds(message.header.stamp), message.header.frame_id, values)
+
+
+@dataclass(frozen=True)
+class JointValues:
+    """The finite values of one message.
+
+    Attributes:
+        nanoseconds: the message's stamp.
+        position: by joint name [rad or m].
+        effort: by joint name [N·m or N].
+    """
+
+    nanoseconds: int
+    position: Mapping[str, float]
+    effort: Mapping[str, float]
+
+
+class ShownJoints(Stream[JointValues]):
+    """The newest messages of a JointState topic.
+
+    Args:
+        node: gets the subscription.
+        topic: of joint states, commands or references.
+    """
+
+    def __init__(self, node: Node, topic: str) -> None:
+        super().__init__(node, JointState, topic)
+
+    def read(self, message: JointState) -> JointValues:
+        """The finite values; names those that are not."""
+        count = len(message.name)
+        for field in ("position", "effort"):
+            if len(getattr(message, field)) not in (0, count):
+                raise StateError(f"{len(getattr(message, field))} values of {field} for {count} joint names")
+        position = _finite(message.name, message.position)
+        if len(position) < len(message.position):
+            bad = [name for name in message.name if name not in position]
+            self.fault = f"the position of {', '.join(bad)} is not a finite number"
+        stamp = stamp_to_nanoseconds(message.header.stamp)
+        return JointValues(stamp, position, _finite(message.name, message.effort))
+
+
+def _finite(names: list[str], values: list[float]) -> dict[str, float]:
+    return {name: value for name, value in zip(names, values, strict=False) if math.isfinite(value)}
