@@ -1,4 +1,4 @@
-"""Topics for those who look now and then: the newest messages, and whether they still come."""
+"""Topics that a display reads now and then: the newest messages, and whether they still come."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import time
 from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 import numpy as np
 from diagnostic_msgs.msg import DiagnosticArray
@@ -47,19 +47,21 @@ class Stream(Generic[T]):
 
     Args:
         node: gets the subscription.
-        kind: type of the messages.
-        topic: their topic.
+        topic: of the messages.
 
     Attributes:
+        KIND: type of the messages, set by the subclass.
         topic: its full name.
         fault: what is wrong with the last message; empty when nothing is.
         recent: what was kept, oldest first.
     """
 
-    def __init__(self, node: Node, kind: type, topic: str) -> None:
+    KIND: ClassVar[type]
+
+    def __init__(self, node: Node, topic: str) -> None:
         self.recent: deque[T] = deque(maxlen=KEPT)
         self.fault = ""
-        self._subscription = node.create_subscription(kind, topic, self._keep, qos_profile_sensor_data)
+        self._subscription = node.create_subscription(self.KIND, topic, self._keep, qos_profile_sensor_data)
         self.topic = self._subscription.topic_name
         self._arrived = self._heard = -math.inf
 
@@ -129,15 +131,9 @@ class StampedPose:
 
 
 class PoseStream(Stream[StampedPose]):
-    """The newest messages of a PoseStamped topic.
+    """The newest messages of a PoseStamped topic."""
 
-    Args:
-        node: gets the subscription.
-        topic: of poses.
-    """
-
-    def __init__(self, node: Node, topic: str) -> None:
-        super().__init__(node, PoseStamped, topic)
+    KIND = PoseStamped
 
     def read(self, message: PoseStamped) -> StampedPose:
         """The pose; refused when it is none."""
@@ -163,15 +159,9 @@ class StampedText:
 
 
 class StatusStream(Stream[StampedText]):
-    """The newest messages of a DiagnosticArray topic.
+    """The newest messages of a DiagnosticArray topic."""
 
-    Args:
-        node: gets the subscription.
-        topic: of the status.
-    """
-
-    def __init__(self, node: Node, topic: str) -> None:
-        super().__init__(node, DiagnosticArray, topic)
+    KIND = DiagnosticArray
 
     def read(self, message: DiagnosticArray) -> StampedText:
         """The words; refused when there is no status."""
@@ -198,8 +188,7 @@ class WrenchValues:
 class WrenchStream(Stream[WrenchValues]):
     """The newest messages of a WrenchStamped topic."""
 
-    def __init__(self, node: Node, topic: str) -> None:
-        super().__init__(node, WrenchStamped, topic)
+    KIND = WrenchStamped
 
     def read(self, message: WrenchStamped) -> WrenchValues:
         """The wrench, if it is finite."""
@@ -226,15 +215,9 @@ class JointValues:
 
 
 class ShownJoints(Stream[JointValues]):
-    """The newest messages of a JointState topic.
+    """The newest messages of a topic of joint states, commands or references."""
 
-    Args:
-        node: gets the subscription.
-        topic: of joint states, commands or references.
-    """
-
-    def __init__(self, node: Node, topic: str) -> None:
-        super().__init__(node, JointState, topic)
+    KIND = JointState
 
     def read(self, message: JointState) -> JointValues:
         """The finite values; names those that are not."""
