@@ -152,7 +152,7 @@ def _checked(arguments: argparse.Namespace) -> tuple[PathVerdict, Callable[[], N
     model, rules, efforts = limited_arm(chain, arguments)
     verdict = check_path(chain, model, spline, efforts, rules)
     if arguments.plot is not None:
-        from robot_dynamics.report.path_plot import torque_plot
+        from robot_dynamics.report.path_plots import torque_plot
 
         torque_plot(chain, model, spline, efforts, Path(arguments.plot))
     if not arguments.view:

@@ -131,7 +131,7 @@ def _retimed(arguments: argparse.Namespace) -> int:
     if arguments.simulate is not None:
         _simulate(chain, model, own, table, arguments)
     if arguments.plot is not None:
-        from robot_dynamics.report.retiming_plot import retiming_plot
+        from robot_dynamics.report.path_plots import retiming_plot
 
         retiming_plot(chain, model, own, made, efforts, Path(arguments.plot))
         print(shown(arguments.plot))
@@ -146,7 +146,7 @@ def _simulate(
     arguments: argparse.Namespace,
 ) -> None:
     """Run the path with both timings on MuJoCo's arm, print cut efforts and errors, and draw them."""
-    from robot_dynamics.report.simulated_plot import simulated_plot
+    from robot_dynamics.report.path_plots import simulated_plot
     from robot_dynamics.simulation.path_run import run_path
 
     limits = np.array([chain.driving_joint(j).limits.effort for j in range(chain.dof)])
