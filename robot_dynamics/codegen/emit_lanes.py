@@ -19,9 +19,7 @@ from importlib.resources import files
 
 from robot_dynamics.codegen.columns import MOST
 from robot_dynamics.codegen.emit_c import indented, statements
-from robot_dynamics.codegen.emit_columns import columns_single
-from robot_dynamics.codegen.emit_limbs import limbs_single
-from robot_dynamics.codegen.emit_single import CHAINS, Targets, single
+from robot_dynamics.codegen.emit_single import CHAINS, Targets, columns_single, limbs_single, single
 from robot_dynamics.codegen.partition import KEPT, Block, brief, partition
 from robot_dynamics.codegen.program import Program
 from robot_dynamics.codegen.text import ProgramText, render

@@ -6,9 +6,15 @@ import numpy as np
 import pytest
 
 from robot_dynamics.codegen.columns import LEAST, MOST, ColumnGraph, Rows, Triangles
-from robot_dynamics.codegen.emit_columns import columns_single
-from robot_dynamics.codegen.emit_limbs import limbs_single
-from robot_dynamics.codegen.emit_single import CHAINS, MOST_CHAINED, Targets, single, vectors_of
+from robot_dynamics.codegen.emit_single import (
+    CHAINS,
+    MOST_CHAINED,
+    Targets,
+    columns_single,
+    limbs_single,
+    single,
+    vectors_of,
+)
 from robot_dynamics.codegen.expression import ExpressionGraph, cos, sin, sqrt
 from robot_dynamics.codegen.limbs import limbs_program
 from robot_dynamics.codegen.program import Argument, Columns, Limbs, PlacedRows, Program, VectorInput
