@@ -10,12 +10,11 @@ from smooth_paths import rest_to_rest
 from two_arms import TWO_ARMS
 
 import robot_dynamics as rd
-from robot_dynamics.control.arm import torque_check
+from robot_dynamics.control.arm import plan_checks
 from robot_dynamics.control.arm.measured import GAP, MOST_OF_LIMIT, NOTABLE, MeasuredJoints, measured_bounds
 from robot_dynamics.control.arm.path_rules import IdentifiedRangeParameters, TorqueCheckParameters
+from robot_dynamics.control.arm.plan_checks import beyond_tested, torque_checked
 from robot_dynamics.control.arm.stopping import stop_within
-from robot_dynamics.control.arm.tested_range import beyond_tested
-from robot_dynamics.control.arm.torque_check import torque_checked
 from robot_dynamics.control.arm.trajectory import Trajectory
 from robot_dynamics.control.arm.verified_torque import LargestEfforts
 from robot_dynamics.control.spline import QuinticSpline
@@ -49,7 +48,7 @@ def found(monkeypatch):
             raise asked[0]
         return LARGEST
 
-    monkeypatch.setattr(torque_check, "largest_efforts", largest)
+    monkeypatch.setattr(plan_checks, "largest_efforts", largest)
     return asked
 
 
@@ -99,7 +98,7 @@ def test_a_plan_is_refused_with_its_reasons_or_not_looked_at(found, monkeypatch)
     with pytest.raises(TrajectoryError, match=r"^too near for too long$"):
         checked((5.0, 8.0), "refuse")
     many = LargestEfforts(np.full(4, 3.0), np.full(4, 2.0), np.array([6.0, 5.0, 4.0, 3.0]))
-    monkeypatch.setattr(torque_check, "largest_efforts", lambda *given, **more: many)
+    monkeypatch.setattr(plan_checks, "largest_efforts", lambda *given, **more: many)
     joint = SimpleNamespace(kind=JointKind.REVOLUTE)
     chain = SimpleNamespace(joint_names="abcd", driving_joint=lambda j: joint)
     with pytest.raises(TrajectoryError) as told:

@@ -14,12 +14,11 @@ from robot_dynamics.control.arm.inverse_dynamics import EffortModel
 from robot_dynamics.control.arm.measured import MeasuredJoints, Missed
 from robot_dynamics.control.arm.parameters import ArmParameters, arm_accelerations, position_limits
 from robot_dynamics.control.arm.path_rules import PathRules
+from robot_dynamics.control.arm.plan_checks import beyond_tested, torque_checked
 from robot_dynamics.control.arm.resting import ArmRest, Rest
 from robot_dynamics.control.arm.stopping import stop_within
 from robot_dynamics.control.arm.stream import HORIZON, JOINING, JointStream, StreamLimits
 from robot_dynamics.control.arm.target_pose import FrameSolver, TargetPose
-from robot_dynamics.control.arm.tested_range import beyond_tested
-from robot_dynamics.control.arm.torque_check import torque_checked
 from robot_dynamics.control.arm.trajectory import ANY_PATH, Reference, Trajectory, plan
 from robot_dynamics.control.brakes import SLIPPING
 from robot_dynamics.control.core.controller import CoreController
