@@ -10,7 +10,7 @@ import pytest
 from made_chains import P, R, place, screw
 
 from robot_dynamics.errors import ModelError, ParameterError, StateError
-from robot_dynamics.model import dh_format
+from robot_dynamics.model import dh_table
 from robot_dynamics.model.dh_table import DHRow, DHTable, check_convention, tables_json, tables_text
 
 
@@ -84,11 +84,11 @@ def test_a_coordinate_that_the_table_does_not_have_is_refused(coordinate):
     ],
 )  # fmt: skip
 def test_numbers_have_nine_digits_and_noise_is_zero(value, text):
-    assert dh_format.number(value) == text
+    assert dh_table.number(value) == text
 
 
 def test_angles_are_shown_in_degrees():
-    assert [dh_format.degrees(a) for a in (np.pi, -np.pi / 3, 1e-12)] == ["180", "-60", "0"]
+    assert [dh_table.degrees(a) for a in (np.pi, -np.pi / 3, 1e-12)] == ["180", "-60", "0"]
 
 
 @pytest.mark.parametrize(
@@ -99,25 +99,25 @@ def test_angles_are_shown_in_degrees():
     ],
 )  # fmt: skip
 def test_a_moving_cell_names_its_coordinate(multiplier, coordinate, constant, text):
-    assert dh_format.with_variable(multiplier, coordinate, constant) == text
+    assert dh_table.with_variable(multiplier, coordinate, constant) == text
 
 
 def test_poses_in_words_and_numbers():
     pose = place((1.5, -2.0, 1e-12), (0.5, 0.25, -1.0))
     angles = [f"{np.rad2deg(a):.9g}" for a in (0.5, 0.25, -1.0)]
-    assert dh_format.pose_line("base", pose) == f"base: xyz [m] 1.5 -2 0, rpy [deg] {' '.join(angles)}"
-    numbers = [float(text) for text in dh_format.pose_numbers(pose)]
+    assert dh_table.pose_line("base", pose) == f"base: xyz [m] 1.5 -2 0, rpy [deg] {' '.join(angles)}"
+    numbers = [float(text) for text in dh_table.pose_numbers(pose)]
     np.testing.assert_allclose(numbers, [1.5, -2.0, 1e-12, 0.5, 0.25, -1.0], atol=1e-15)
-    assert dh_format.pose_numbers(pose)[0] == "1.5"
+    assert dh_table.pose_numbers(pose)[0] == "1.5"
 
 
 def test_columns_are_aligned_without_spaces_at_the_end():
-    lines = dh_format.aligned([("a", "bbb", "c"), ("aaa", "b", "cc"), ("aa", "b", "")], left=(1,))
+    lines = dh_table.aligned([("a", "bbb", "c"), ("aaa", "b", "cc"), ("aa", "b", "")], left=(1,))
     assert lines == ["  a  bbb   c", "aaa  b    cc", " aa  b"]
 
 
 def test_an_html_table_has_its_lines_escaped():
-    page = dh_format.html_table("a & b", [("x", "<y>"), ("1", "2"), ("3", "&")], ["q1 < q2", "end"])
+    page = dh_table.html_table("a & b", [("x", "<y>"), ("1", "2"), ("3", "&")], ["q1 < q2", "end"])
     assert page == (
         "<table><caption>a &amp; b</caption><thead><tr><th>x</th><th>&lt;y&gt;</th></tr></thead><tbody>"
         "<tr><td>1</td><td>2</td></tr><tr><td>3</td><td>&amp;</td></tr></tbody></table>"
