@@ -15,7 +15,6 @@ from robot_dynamics.model.selection import ready_position
 from robot_dynamics.model.urdf import Joint, JointType, RobotTree, parse_urdf
 from robot_dynamics.spatial import Array, pose, rotation_about
 from robot_dynamics.view.efforts import axis_frame
-from robot_dynamics.view.limbs import limbs
 from robot_dynamics.view.links import SMALLEST, Weight, bounds, weight_arrows
 from robot_dynamics.view.machine import Chart, Coordinate, Gauge, effort_chart
 from robot_dynamics.view.mesh_files import MISSING
@@ -24,9 +23,10 @@ from robot_dynamics.view.visuals import Cylinder, MeshCheck, Sphere, Visual, Vis
 
 UNLIMITED_TURN = math.pi
 """Range of the slider of a joint without limits [rad or m]."""
-
 HANGING = 0.1
 """Share of its size below its base from which on a robot is taken to hang, or to stand on its limbs."""
+OTHER_JOINTS = "other joints"
+"""Name of the joints that make no limb of their own."""
 
 
 @dataclass(frozen=True)
@@ -248,3 +248,49 @@ def _coordinate(joint: Joint, limb: str) -> Coordinate:
     step = 0.001 if high - low > 0.02 else (high - low) / 100.0
     locked = "" if joint.mimic is None else f"follows {joint.mimic.joint}"
     return Coordinate(joint.name, "rad" if turns else "m", 1.0, low, high, step, turns, limb, locked)
+
+
+def limbs(tree: RobotTree) -> dict[str, str]:
+    """Name of the limb of each moving joint, in the tree's order; empty where there is one limb only.
+
+    A limb is a row of moving joints that follow each other without a branch. It is called by what the
+    names of its joints begin with, or by its first joint.
+    """
+    ways: list[list[str]] = []
+    pending: list[tuple[str, list[str]]] = [(tree.root, [])]
+    while pending:
+        link, way = pending.pop()
+        moving = _moving_below(tree, link)
+        while len(moving) == 1:
+            joint, link = moving[0]
+            way.append(joint)
+            moving = _moving_below(tree, link)
+        if way:
+            ways.append(way)
+        pending += [(child, [joint]) for joint, child in reversed(moving)]
+    named: dict[str, list[str]] = {}
+    for way in ways:
+        name = _limb_name(way)
+        named.setdefault(name if len(way) > 1 else OTHER_JOINTS, []).extend(way)
+    if len(named) < 2:
+        return {}
+    return {joint: name for name, joints in named.items() for joint in joints}
+
+
+def _moving_below(tree: RobotTree, link: str) -> list[tuple[str, str]]:
+    """Next moving joints below a link, and their children."""
+    found: list[tuple[str, str]] = []
+    pending = [link]
+    while pending:
+        for joint in tree.child_joints[pending.pop()]:
+            if joint.kind.moves_on_axis:
+                found.append((joint.name, joint.child))
+            else:
+                pending.append(joint.child)
+    return found
+
+
+def _limb_name(joints: list[str]) -> str:
+    first, last = min(joints), max(joints)
+    same = next((k for k, pair in enumerate(zip(first, last, strict=False)) if len({*pair}) > 1), len(first))
+    return first[:same].rstrip("0123456789").rstrip("_- ").removesuffix("_joint") or joints[0]
