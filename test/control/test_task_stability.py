@@ -178,7 +178,11 @@ POSTURE = (4.0, 5.0, 6.0, 7.0, 80.0, 9.0, 10.0)
 LAWS = {
     "dynamic": {"nullspace_projector": "dynamic"},
     "kinematic": {"nullspace_projector": "kinematic", "nullspace_damping": 3.0},
-    "none": {"nullspace_projector": "none", "cartesian_damping": (40.0, 50.0, -1.0, 3.0, -1.0, 2.0)},
+    "none": {
+        "nullspace_projector": "none",
+        "nullspace_max_effort": 0.5,
+        "cartesian_damping": (40.0, 50.0, -1.0, 3.0, -1.0, 2.0),
+    },
     "decoupled": {"operational_space": True, "cartesian_damping": (40.0, 0.0, -1.0, 0.6, -1.0, 2.0)},
     "decoupled and free": {
         "operational_space": True,
@@ -320,6 +324,10 @@ def test_both_kinds_of_springs_together_are_looked_at_too():
     both = law(cartesian_stiffness=(0.9 * most, 0.9 * most), cartesian_damping=(900.0, 300.0), **half)
     dampings = arm.sprung(both, 0.0005).refusal(0.002)
     assert dampings.startswith("parameter 'cartesian_damping' is 900, 300")
+    # With less damping the stiffness, which stands as given, would be too large: the next refusal.
+    strong = 0.9 * 0.5 / LATENCY
+    heavy = law(cartesian_stiffness=(3.0 * most, 3.0 * most), cartesian_damping=(strong, strong), **half)
+    assert arm.sprung(heavy, 0.0005).refusal(0.002).startswith("parameter 'cartesian_damping' is ")
 
 
 def test_the_spring_at_a_position_limit_is_as_fast_as_the_lightest_joint():
