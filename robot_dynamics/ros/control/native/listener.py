@@ -11,7 +11,7 @@ from std_msgs.msg import Bool, Float64MultiArray
 
 from robot_dynamics.errors import BackendError
 from robot_dynamics.ros.control.command_publisher import CommandTopics
-from robot_dynamics.ros.control.native.library import ffi
+from robot_dynamics.ros.control.native.library import ffi, loaded_library
 
 _REASON_BYTES = 1000
 
@@ -68,10 +68,11 @@ class Listener:
 
 
 def _type_support(message: type) -> Any:
-    """``rosidl_message_type_support_t *`` of a message class, from a capsule of rclpy."""
-    kind: Any = type(message)
-    if kind._TYPE_SUPPORT is None:
-        kind.__import_type_support__()
-    address = ctypes.pythonapi.PyCapsule_GetPointer
-    address.restype, address.argtypes = ctypes.c_void_p, (ctypes.py_object, ctypes.c_char_p)
-    return ffi().cast("void *", address(kind._TYPE_SUPPORT, None))
+    """``rosidl_message_type_support_t *`` of a class of std_msgs, by the function of its own library.
+
+    The publishers of the same types have loaded that library.
+    """
+    library = ctypes.CDLL(str(loaded_library("libstd_msgs__rosidl_typesupport_c.so")))
+    get = library[f"rosidl_typesupport_c__get_message_type_support_handle__std_msgs__msg__{message.__name__}"]
+    get.restype = ctypes.c_void_p
+    return ffi().cast("void *", get())
