@@ -10,11 +10,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from robot_dynamics.dynamics.composite_body import mass_matrix
-from robot_dynamics.dynamics.coriolis import christoffel_symbols, coriolis_matrix
+from robot_dynamics.dynamics.equations import (
+    christoffel_symbols,
+    coriolis_matrix,
+    kinetic_energy,
+    potential_energy,
+    root_jacobian,
+    tip_jacobian,
+)
 from robot_dynamics.dynamics.formulations import FORMULATIONS
 from robot_dynamics.dynamics.forward_dynamics import articulated_body, forward_dynamics
-from robot_dynamics.dynamics.kinematics import root_jacobian, tip_jacobian
-from robot_dynamics.dynamics.motion import kinetic_energy, potential_energy
 from robot_dynamics.dynamics.serial_model import SerialModel
 from robot_dynamics.dynamics.strobing import (
     coriolis_forces,

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import random_robots
 
-from robot_dynamics.dynamics.motion import kinetic_energy, potential_energy, simulate
+from robot_dynamics.dynamics.equations import kinetic_energy, potential_energy, simulate
 from robot_dynamics.dynamics.serial_model import SerialModel
 from robot_dynamics.errors import ParameterError, StateError
 from robot_dynamics.model.chain import JointKind
