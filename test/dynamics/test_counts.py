@@ -16,6 +16,7 @@ from robot_dynamics.dynamics.quantities import QUANTITIES
 from robot_dynamics.dynamics.quantity_counts import counts_document, counts_table, quantity_counts
 from robot_dynamics.dynamics.scalar import cross
 from robot_dynamics.dynamics.serial_model import SerialModel
+from robot_dynamics.papers.count_report.report import comparisons
 from robot_dynamics.papers.counts.general_arm import general_arm
 from robot_dynamics.papers.counts.measure import (
     concurrent_formula,
@@ -26,7 +27,6 @@ from robot_dynamics.papers.counts.measure import (
 )
 from robot_dynamics.papers.counts.polynomial import Polynomial
 from robot_dynamics.papers.counts.scalars import OperationCounter, Tally, concurrent_steps
-from robot_dynamics.papers.published_tables import comparisons
 from robot_dynamics.papers.renaud.arm import renaud_arm
 from robot_dynamics.resources import resource
 

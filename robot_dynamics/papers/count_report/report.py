@@ -1,18 +1,18 @@
-"""Results of ``robot_dynamics count``, and their two machine-readable forms."""
+"""Results of ``robot_dynamics count`` beside the published tables, and their two machine-readable forms."""
 
 from __future__ import annotations
 
 import csv
 import io
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from robot_dynamics.codegen.program import CONVENTION
 from robot_dynamics.dynamics.serial_model import SerialModel
 from robot_dynamics.errors import escaped
-from robot_dynamics.papers.counts.comparison import CountComparison
+from robot_dynamics.papers.counts.comparison import CountComparison, compare
 from robot_dynamics.papers.counts.measure import (
     Formula,
     RobotCount,
@@ -24,8 +24,12 @@ from robot_dynamics.papers.counts.measure import (
     total,
 )
 from robot_dynamics.papers.counts.polynomial import Polynomial
+from robot_dynamics.papers.counts.published import PublishedTable
 from robot_dynamics.papers.counts.scalars import Tally
-from robot_dynamics.papers.published_tables import comparisons
+from robot_dynamics.papers.lee.tables import LEE_1, LEE_2
+from robot_dynamics.papers.renaud.step_table import step_table
+from robot_dynamics.papers.turney.concurrent import concurrent_table
+from robot_dynamics.papers.turney.tables import TURNEY_1, TURNEY_2, TURNEY_3, TURNEY_4
 
 PAPERS_CONVENTION = (
     "products of 3x3 and 4x4 matrices count in full, whatever zeros this robot has; only the zeros of z and"
@@ -46,6 +50,18 @@ _CSV_HEADER = (
     "measured_additions",
     "reached",
     "remark",
+)
+# The published tables, in the order in which they are shown. Two are no formulas in n line by line; their
+# modules compare them.
+TABLES: tuple[PublishedTable | Callable[[], CountComparison], ...] = (
+    TURNEY_1,
+    TURNEY_2,
+    TURNEY_3,
+    TURNEY_4,
+    concurrent_table,
+    LEE_1,
+    LEE_2,
+    step_table,
 )
 
 
@@ -216,3 +232,14 @@ def _tally_values(tally: Tally) -> dict[str, int]:
 def formula_texts(formula: Formula | None) -> tuple[str, str]:
     """Multiplications and additions as polynomials, empty for none."""
     return ("", "") if formula is None else (str(formula.multiplications), str(formula.additions))
+
+
+def comparisons(formulations: Sequence[str]) -> list[CountComparison]:
+    """Every published table that concerns one of ``formulations``, beside what it takes when it is run."""
+    tables = [compare(table) if isinstance(table, PublishedTable) else table() for table in TABLES]
+    return [
+        table
+        for table in tables
+        if table.formulation in formulations
+        or (table.key == "turney-1" and {"newton-euler", "modified-newton-euler"} & set(formulations))
+    ]
