@@ -19,7 +19,7 @@ from robot_dynamics.papers.dasgupta.reproduction import paper_paths
 from robot_dynamics.papers.dasgupta.verbatim import Flops, published_forces
 from robot_dynamics.papers.evidence.finding import Erratum, EvidenceVerdict, PaperFinding
 from robot_dynamics.papers.evidence.kinematics import frame_motion, lagrange_oracle, random_arm, random_state
-from robot_dynamics.papers.lee.plant import simulate
+from robot_dynamics.papers.lee.figures import simulate
 from robot_dynamics.papers.registry import PAPERS
 from robot_dynamics.papers.renaud.classical import classical
 from robot_dynamics.papers.turney import simulation

@@ -10,13 +10,6 @@ from typing import Any
 import numpy as np
 
 from robot_dynamics.papers.counts.measure import general_formulas, total
-from robot_dynamics.papers.dasgupta.claims import (
-    distribution_gap,
-    fractions_of_light_platform,
-    near_singularity,
-    rank_correlation,
-    shows,
-)
 from robot_dynamics.papers.dasgupta.closed_form import closed_form
 from robot_dynamics.papers.dasgupta.errata import ERRATA
 from robot_dynamics.papers.dasgupta.figures import reproduction_figures, trajectory_figure
@@ -24,8 +17,13 @@ from robot_dynamics.papers.dasgupta.joint_space import plan
 from robot_dynamics.papers.dasgupta.machines import frictionless, paper_platform
 from robot_dynamics.papers.dasgupta.reproduction import (
     Reproduction,
+    distribution_gap,
+    fractions_of_light_platform,
+    near_singularity,
     paper_paths,
+    rank_correlation,
     reproduce,
+    shows,
     singular_instant,
     statements,
 )
