@@ -17,19 +17,23 @@ from std_srvs.srv import Trigger
 from robot_dynamics.control.core.controller import CoreController
 from robot_dynamics.control.protocol import FollowedTrajectory, Phase
 from robot_dynamics.control.supervision import ENFORCE, OBSERVE
-from robot_dynamics.errors import ParameterError, short
+from robot_dynamics.errors import BackendError, ParameterError, short
+from robot_dynamics.native.compiler import find_compiler
 from robot_dynamics.parameters import parameter, validate
 from robot_dynamics.ros.control.command_publisher import CommandTopics
 from robot_dynamics.ros.control.events import LoopEvents
 from robot_dynamics.ros.control.host import C, Host
-from robot_dynamics.ros.control.host_choice import choose_host
 from robot_dynamics.ros.control.lifecycle import Lifecycle
 from robot_dynamics.ros.control.ownership import Ownership
 from robot_dynamics.ros.control.planner import Planner
+from robot_dynamics.ros.control.python_host import PythonHost
 from robot_dynamics.ros.control.records import Cycles
+from robot_dynamics.ros.control.scheduling import AUTO, OFF, ON, SchedulingParameters
 from robot_dynamics.ros.control.supervision_report import SupervisionReport, log_rules
+from robot_dynamics.ros.control.thread_host import ThreadHost
 from robot_dynamics.ros.support import diagnostics, parameters
 from robot_dynamics.ros.support.rate_limited_log import Remarks, RosLog
+from robot_dynamics.ros.support.scheduling import lock_memory, stay_awake
 
 
 @dataclass(frozen=True)
@@ -157,7 +161,7 @@ class ControllerNode(Generic[C]):
         self._diagnostics = diagnostics.DiagnosticsPublisher(node, self._status)
         self.events = LoopEvents(node, self._diagnostics.publish)
         topics = CommandTopics(node, command_topic, stamped_topic, brake_topic)
-        self.loop: Host[C] = choose_host(node, topics, settings.lockstep, self.events, machine.on_cycles)
+        self.loop: Host[C] = _choose_host(node, topics, settings.lockstep, self.events, machine.on_cycles)
         self.ownership = Ownership(node, topics, self.loop)
         self.ownership.on_yielded = self._on_yielded
         self.ownership.on_disputed = self._on_disputed
@@ -354,3 +358,37 @@ class ControllerNode(Generic[C]):
 def _waiting(controller: CoreController[Any]) -> str:
     """Line about a controller that waits for joint states."""
     return ": ".join(filter(None, (controller.phase.value, controller.awaits)))
+
+
+def _choose_host(
+    node: LifecycleNode,
+    topics: CommandTopics,
+    lockstep: bool,
+    events: LoopEvents,
+    on_cycles: Callable[[Cycles, Any], float],
+) -> Host[Any]:
+    """The thread where the parameters want it and rcl has headers; else the Python host, and a notice.
+
+    Raises:
+        BackendError: there is no compiler; or the parameters require the thread, and it cannot be.
+    """
+    wanted = parameters.declare(node, SchedulingParameters)
+    log: Any = node.get_logger()
+    if wanted.lock_memory and (reason := lock_memory()):
+        log.warning(f"memory is not locked: {reason}")
+    if wanted.stay_awake and (reason := stay_awake()):
+        log.warning(f"the processors may sleep between two states: {reason}")
+    # In lockstep the simulator waits for each answer: nothing is gained, and every run can be repeated.
+    if wanted.native_loop == OFF or (wanted.native_loop == AUTO and lockstep):
+        return PythonHost(node, topics, lockstep, events, on_cycles)
+    find_compiler()  # without one neither host can be
+    try:
+        host: ThreadHost[Any] = ThreadHost(node, topics, lockstep, events, on_cycles, wanted)
+    except BackendError as error:
+        if wanted.native_loop == ON:
+            raise
+        log.warning(f"the control loop runs in the node's own Python thread: {error}")
+        return PythonHost(node, topics, lockstep, events, on_cycles)
+    for reason in host.refused_scheduling:
+        log.warning(reason)
+    return host
