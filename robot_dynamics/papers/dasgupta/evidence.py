@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -46,14 +45,9 @@ _SERIAL = 132 * 6 + 111 * 6 - 4
 _PRINTED = {"leg": 694, "platform": 273, "system": 452}
 
 
-@cache
-def _done() -> Reproduction:
-    return reproduce()
-
-
 def figures(folder: Path) -> Iterator[PaperFinding]:
     """Figures 3 to 10."""
-    done = _done()
+    done = reproduce()
     path = trajectory_figure(folder / "figure_03_typical_trajectory.png")
     law = paper_paths()["I"].line.linear_law
     assert law.blend is not None
@@ -88,7 +82,7 @@ def figures(folder: Path) -> Iterator[PaperFinding]:
 
 def text(folder: Path) -> Iterator[PaperFinding]:
     """Statements of sections 5 and 6."""
-    done = _done()
+    done = reproduce()
     exact = {statement.claim: statement for statement in statements(done, "exact")}
     for statement in statements(done, "published"):
         other = exact[statement.claim]
@@ -111,7 +105,7 @@ def _shares() -> Iterator[PaperFinding]:
         "not often above 60 %",
         "no plots of it are printed",
     )
-    slow, fast = (np.abs(_done().results[name, "published"].dynamic_fraction) for name in ("I", "II"))
+    slow, fast = (np.abs(reproduce().results[name, "published"].dynamic_fraction) for name in ("I", "II"))
     order = [np.argsort(-np.median(part, axis=0)) + 1 for part in (slow, fast)]
     gap = distribution_gap(slow.ravel(), fast.ravel())
     yield PaperFinding(
@@ -229,7 +223,7 @@ def joint_space(folder: Path) -> Iterator[PaperFinding]:
         steps > 0.0,
         "no further system is solved",
     )
-    straight = _done().results["I", "exact"].actuator_forces
+    straight = reproduce().results["I", "exact"].actuator_forces
     peak = float(np.abs(straight).max())
     yield PaperFinding(
         "forces of a path planned in joint space",

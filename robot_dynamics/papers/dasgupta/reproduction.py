@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -77,6 +78,7 @@ def paper_paths() -> dict[str, PaperPath]:
     }
 
 
+@cache
 def reproduce() -> Reproduction:
     """Compute every path under both models."""
     platform, paths = paper_platform(), paper_paths()
