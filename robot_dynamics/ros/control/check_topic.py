@@ -126,7 +126,10 @@ class CheckTopic(AnsweredTopic[PathVerdict]):
 
     def work(self, checked: Checked, raw: RawTrajectory) -> PathVerdict:
         """See :class:`AnsweredTopic`."""
-        return verdict(checked, raw)
+        if not raw.points:
+            raise TrajectoryError("the trajectory has no points")
+        spline = path_in(checked, raw)
+        return check_path(checked.chain, checked.model, spline, checked.limits, checked.rules)
 
     def publish(self, result: PathVerdict, checked: Checked) -> None:
         """See :class:`AnsweredTopic`."""
@@ -145,18 +148,6 @@ class CheckTopic(AnsweredTopic[PathVerdict]):
             level = diagnostics.ERROR if wrong else diagnostics.OK
             statuses.append(self.status(name, level, "; ".join(one.message for one in wrong), values))
         self.send(statuses)
-
-
-def verdict(checked: Checked, raw: RawTrajectory) -> PathVerdict:
-    """The verdict about a trajectory.
-
-    Raises:
-        TrajectoryError: it is no trajectory of the arm.
-    """
-    if not raw.points:
-        raise TrajectoryError("the trajectory has no points")
-    spline = path_in(checked, raw)
-    return check_path(checked.chain, checked.model, spline, checked.limits, checked.rules)
 
 
 def path_in(checked: Checked, raw: RawTrajectory) -> QuinticSpline:

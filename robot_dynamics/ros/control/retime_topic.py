@@ -39,7 +39,16 @@ class RetimeTopic(AnsweredTopic[Result]):
 
     def work(self, checked: Checked, raw: RawTrajectory) -> Result:
         """See :class:`AnsweredTopic`."""
-        return _retimed(checked, raw)
+        if not raw.points:
+            raise TrajectoryError("the trajectory has no points")
+        if not isinstance(checked.model, ActuatedArm):
+            raise TrajectoryError("the model has no links and actuators to compute efforts from")
+        spline, rules = path_in(checked, raw), checked.rules
+        slower = rules.torque.retime == SLOWER
+        table, _, verdict = executable(
+            checked.chain, checked.model, spline, checked.limits, rules, slower, INTERVALS
+        )
+        return float(spline.times[-1] - spline.times[0]), table, verdict
 
     def publish(self, result: Result, checked: Checked) -> None:
         """See :class:`AnsweredTopic`."""
@@ -48,16 +57,3 @@ class RetimeTopic(AnsweredTopic[Result]):
         level = diagnostics.ERROR if verdict.exceeded else diagnostics.OK
         values = {"duration before [s]": f"{before:.3f}", "duration [s]": f"{verdict.duration:.3f}"}
         self.send([self.status("verdict", level, verdict.sentence, values)])
-
-
-def _retimed(checked: Checked, raw: RawTrajectory) -> Result:
-    if not raw.points:
-        raise TrajectoryError("the trajectory has no points")
-    if not isinstance(checked.model, ActuatedArm):
-        raise TrajectoryError("the model has no links and actuators to compute efforts from")
-    spline, rules = path_in(checked, raw), checked.rules
-    slower = rules.torque.retime == SLOWER
-    table, _, verdict = executable(
-        checked.chain, checked.model, spline, checked.limits, rules, slower, INTERVALS
-    )
-    return float(spline.times[-1] - spline.times[0]), table, verdict
