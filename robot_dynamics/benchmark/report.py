@@ -9,6 +9,7 @@ from robot_dynamics.report.plots import blank_figure, save
 
 OURS = "robot_dynamics"
 BESIDE = "our inverse dynamics"
+"""Beginning of the names of this package's times with which others are compared."""
 
 
 def table(results: BenchmarkResults) -> str:
@@ -28,7 +29,8 @@ def table(results: BenchmarkResults) -> str:
 
 def _quantity_table(results: BenchmarkResults, quantity: str) -> list[str]:
     arms = [arm for arm in results.arms if quantity in arm.seconds]
-    names = list(dict.fromkeys(name for arm in arms for name in arm.seconds[quantity] if not _beside(name)))
+    timed = dict.fromkeys(name for arm in arms for name in arm.seconds[quantity])
+    names = [name for name in timed if not name.startswith(BESIDE)]
     inverse = quantity.startswith("inverse dynamics,")
     batch = quantity.endswith("batch")
     heads = ["arm", "joints", *(["× +"] if inverse and batch else []), *names]
@@ -47,11 +49,6 @@ def _quantity_table(results: BenchmarkResults, quantity: str) -> list[str]:
             cells.append(_cell(one_by_one, seconds[OURS]))
         lines.append("| " + " | ".join(cells) + " |")
     return lines
-
-
-def _beside(contender: str) -> bool:
-    """Return whether this is one of this package's times, which others are compared with."""
-    return contender.startswith(BESIDE)
 
 
 def _related_table(results: BenchmarkResults) -> list[str]:

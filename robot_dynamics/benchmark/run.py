@@ -9,9 +9,8 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -83,10 +82,6 @@ class BenchmarkResults:
     build_seconds: dict[str, float]
     arms: list[ArmTimes]
     first_uses: dict[str, dict[str, float]]
-
-    def as_dict(self) -> dict[str, Any]:
-        """For a JSON file."""
-        return asdict(self)
 
 
 def run_benchmark(joint_numbers: list[int], rounds: int, cpp: bool, progress: Progress) -> BenchmarkResults:

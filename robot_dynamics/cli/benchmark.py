@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from dataclasses import asdict
 from pathlib import Path
 
 from robot_dynamics.cli.chain_source import whole_number
@@ -76,7 +77,7 @@ def run(arguments: argparse.Namespace) -> int:
     print(table(results))
     if arguments.json:
         with open_output(arguments.json) as stream:
-            stream.write(json.dumps(results.as_dict(), indent=2) + "\n")
+            stream.write(json.dumps(asdict(results), indent=2) + "\n")
     if arguments.plot:
         plot(results, arguments.plot)
     return 0

@@ -89,7 +89,7 @@ class WebView(Node):
         self._tuning = ControllerParameters(
             self,
             controller,
-            self._page.offer,
+            self._page.controller.show,
             lambda text: self._page.notices.refuse("wish", text),
             lambda text: self._page.notices.say("wish", text, "info", MEMORY),
         )

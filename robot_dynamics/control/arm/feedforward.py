@@ -242,7 +242,11 @@ class Feedforward:
 
     def stand(self) -> None:
         """Nothing is followed any more; what is being planned is made again, from where the arm is."""
-        self._stop()
+        if self.position is not None:
+            self._core.observe(self.position)
+            self._held = True
+        self._core.drop()
+        self._last = None, np.zeros(0)
 
     def blending(self, plan: Plan, delivery: float) -> float:
         """Time in which a controller that blends leads from its own reference to ``plan`` [s].
@@ -390,7 +394,7 @@ class Feedforward:
     def drop(self) -> None:
         """Nothing is followed any more, and what is being planned is void."""
         self.epoch += 1
-        self._stop()
+        self.stand()
 
     def brake(self, now: float, deceleration: Array | None = None) -> Plan | None:
         """Stop along the path from now on; what is being planned is void.
@@ -421,15 +425,8 @@ class Feedforward:
         """
         if self._last[0] is not None and self._last[0] is not plan:
             return False
-        self._stop()
+        self.stand()
         return True
-
-    def _stop(self) -> None:
-        if self.position is not None:
-            self._core.observe(self.position)
-            self._held = True
-        self._core.drop()
-        self._last = None, np.zeros(0)
 
     def moving(self, now: float) -> bool:
         """True if a trajectory is followed, or waits for its start."""

@@ -8,15 +8,6 @@ from robot_dynamics.codegen.expression import Expression
 from robot_dynamics.errors import ModelError
 
 
-def solve_symmetric(matrix: Sequence[Sequence[Expression]], right: Sequence[Expression]) -> list[Expression]:
-    """Solution of ``matrix`` x = ``right`` for a symmetric positive definite matrix.
-
-    Raises:
-        ModelError: a joint moves no inertia.
-    """
-    return Factors(matrix).solved(right)
-
-
 def inverse_symmetric(matrix: Sequence[Sequence[Expression]]) -> list[list[Expression]]:
     """Inverse of a symmetric positive definite matrix, exactly symmetric.
 

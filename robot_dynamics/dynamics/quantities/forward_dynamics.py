@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from robot_dynamics.codegen.expression import Expression
 from robot_dynamics.dynamics.generator.articulated_body import articulated_body
 from robot_dynamics.dynamics.generator.choices import Choices
-from robot_dynamics.dynamics.generator.forward_dynamics import solve_symmetric
+from robot_dynamics.dynamics.generator.forward_dynamics import Factors
 from robot_dynamics.dynamics.generator.inputs import (
     FRICTION,
     GRAVITY,
@@ -66,7 +66,7 @@ def _by_factorisation(request: Request) -> Trace:
     forces = inverse_dynamics(graph, request.links, inputs.state(), for_bias)
     rows = mass_matrix(graph, request.links, inputs["q"], for_matrix, inputs.payloads)
     right = [given - needed for given, needed in zip(_driving(inputs), forces, strict=True)]
-    return Trace(graph, (solve_symmetric(rows, right),))
+    return Trace(graph, (Factors(rows).solved(right),))
 
 
 def _driving(inputs: Inputs) -> list[Expression]:

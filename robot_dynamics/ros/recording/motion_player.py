@@ -147,10 +147,7 @@ class MotionPlayer(Node):
         self._poses.publish(pose)
 
     def _ask_to_hold(self) -> None:
-        self._hold.call_async(Trigger.Request()).add_done_callback(self._on_held)
-
-    def _on_held(self, _: object) -> None:
-        self.done()
+        self._hold.call_async(Trigger.Request()).add_done_callback(lambda _: self.done())
 
     def _remind(self) -> None:
         silent = time.monotonic() - self._heard_at

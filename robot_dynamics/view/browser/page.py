@@ -21,7 +21,6 @@ from robot_dynamics.view.machine import Geometry
 from robot_dynamics.view.moves import MoveGoal
 from robot_dynamics.view.parameters import WebViewParameters
 from robot_dynamics.view.samples import StateSample
-from robot_dynamics.view.setting import Setting
 
 BRAND, BRAND_ON_DARK = (38, 84, 124), (92, 158, 212)
 """Colour of titles and buttons, to be read on light and on dark panels."""
@@ -216,10 +215,6 @@ class Page:
         """Lock joints, with the reason for each."""
         if self._move is not None:
             self._move.lock(reasons)
-
-    def offer(self, settings: Sequence[Setting]) -> None:
-        """Show the controller's parameters."""
-        self.controller.show(settings)
 
     def release(self) -> None:
         """Let the sliders follow the robot again."""
