@@ -1,4 +1,4 @@
-"""Paths of an arm from files: CSV, a JointTrajectory as YAML, or a bag.
+"""Paths of an arm from files: CSV, a JointTrajectory as YAML, or a bag; and into a bag.
 
 CSV: the first row names the columns ``time`` [s] and, for a joint ``shoulder``, ``shoulder`` or
 ``shoulder.position``, and where they are known ``shoulder.velocity`` and ``shoulder.acceleration``. What is
@@ -26,7 +26,7 @@ from robot_dynamics.control.waypoints import (
     joint_order,
     tabulate,
 )
-from robot_dynamics.errors import StateError, TrajectoryError, quoted, shown
+from robot_dynamics.errors import ParameterError, StateError, TrajectoryError, quoted, shown
 from robot_dynamics.extras import lacking
 from robot_dynamics.inputs.documents import parse_yaml
 from robot_dynamics.inputs.files import decoded, is_folder, open_regular, read_text
@@ -38,6 +38,8 @@ YAML_SUFFIXES = (".yaml", ".yml")
 MESSAGE = "trajectory_msgs/msg/JointTrajectory"
 LARGEST_YAML = 256 * 1024
 _NESTED = ("trajectory", "joint_trajectory", "goal")
+TOPIC = "/joint_trajectory"
+"""Topic of the bags that are written, where none is given."""
 
 
 @dataclass(frozen=True)
@@ -208,3 +210,39 @@ def _of_bag(path: str, joint_names: Sequence[str], topic: str | None) -> JointPa
         (f"{len(moving)} trajectories on {chosen[0].topic}: the last one counts",) if len(moving) > 1 else ()
     )
     return JointPath(read.table, (*read.notes, *more))
+
+
+def write_bag(path: str, topic: str, names: Sequence[str], table: WaypointTable, efforts: Array) -> None:
+    """Write a bag with one trajectory.
+
+    Args:
+        path: folder, which must not exist yet.
+        topic: of the trajectory.
+        names: of the joints.
+        table: waypoints (K, n); times from 0 on [s].
+        efforts: (K, n) [N·m or N].
+
+    Raises:
+        ParameterError: rosbags is missing, or the folder cannot be made.
+    """
+    try:
+        from rosbags.rosbag2 import Writer
+        from rosbags.typesys import Stores, get_typestore
+    except ImportError as error:
+        raise ParameterError(lacking("bags need", "rosbags")) from error
+    store = get_typestore(Stores.ROS2_JAZZY)
+    kinds = {name.rpartition("/")[2]: store.types[name] for name in store.types}
+    rows = zip(table.times, table.positions, table.velocities, table.accelerations, efforts, strict=True)
+    points = []
+    for time, *values in rows:
+        nanoseconds = round(1e9 * float(time))
+        since = kinds["Duration"](sec=nanoseconds // 10**9, nanosec=nanoseconds % 10**9)
+        points.append(kinds["JointTrajectoryPoint"](*map(np.ascontiguousarray, values), since))
+    header = kinds["Header"](stamp=kinds["Time"](sec=0, nanosec=0), frame_id="")
+    message = kinds["JointTrajectory"](header, list(names), points)
+    try:
+        with Writer(Path(path), version=9) as writer:
+            connection = writer.add_connection(topic, MESSAGE, typestore=store)
+            writer.write(connection, 0, store.serialize_cdr(message, MESSAGE))
+    except OSError as error:
+        raise ParameterError(f"cannot make the bag {shown(path)}: {error.strerror}") from error

@@ -28,8 +28,7 @@ from robot_dynamics.cli.check import (
 )
 from robot_dynamics.cli.machine_source import is_machine
 from robot_dynamics.cli.needs import need
-from robot_dynamics.cli.path_bag import TOPIC, write_bag
-from robot_dynamics.cli.path_source import LARGEST_YAML, YAML_SUFFIXES
+from robot_dynamics.cli.path_source import LARGEST_YAML, TOPIC, YAML_SUFFIXES, write_bag
 from robot_dynamics.control.arm.actuators import ActuatedArm
 from robot_dynamics.control.retiming.executable import executable
 from robot_dynamics.control.retiming.retime import INTERVALS
