@@ -28,8 +28,7 @@ from robot_dynamics.ros.control.operation import PlatformOperation
 from robot_dynamics.ros.control.planner import PlanRequest
 from robot_dynamics.ros.control.records import CALM, WATCHED, Cycles
 from robot_dynamics.ros.control.remembered_stops import RememberedStops
-from robot_dynamics.ros.control.stewart_reports import StewartReports
-from robot_dynamics.ros.control.stream_report import StreamReport
+from robot_dynamics.ros.control.stewart_reports import StewartReports, StreamReport
 from robot_dynamics.ros.control.supervision_report import log_change
 from robot_dynamics.ros.control.trajectory_topic import TrajectoryTopic
 from robot_dynamics.ros.models.live_memory import LiveMemory
