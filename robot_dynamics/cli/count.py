@@ -14,17 +14,23 @@ from robot_dynamics.cli.chain_source import (
     whole_number,
 )
 from robot_dynamics.dynamics.formulations import FORMULATIONS
-from robot_dynamics.dynamics.quantity_counts import counts_document, counts_table, quantity_counts
 from robot_dynamics.dynamics.serial_model import SerialModel
 from robot_dynamics.errors import ParameterError, shown
 from robot_dynamics.inputs.files import check_folder
 from robot_dynamics.model.chain import KinematicChain
+from robot_dynamics.papers.count_report.generated import (
+    as_documents,
+    counts_document,
+    counts_table,
+    quantity_counts,
+    reference_table,
+    stewart_table,
+    write_counted,
+)
 from robot_dynamics.papers.count_report.report import make_report
 from robot_dynamics.papers.count_report.text import text
-from robot_dynamics.papers.counted_programs import write_counted
 from robot_dynamics.papers.dasgupta.machines import stewart_counts
 from robot_dynamics.papers.reference_models import DRAWS, reference_counts
-from robot_dynamics.papers.reference_table import as_documents, reference_table, stewart_table
 
 MOST_JOINTS = 24
 """Largest number of links; Lagrange's equations take a minute for so many, four times as long for twice."""

@@ -13,9 +13,9 @@ from robot_dynamics import compile_dynamics, load_urdf
 from robot_dynamics.cli.main import main
 from robot_dynamics.dynamics.formulations import FORMULATIONS, modified_newton_euler
 from robot_dynamics.dynamics.quantities import QUANTITIES
-from robot_dynamics.dynamics.quantity_counts import counts_document, counts_table, quantity_counts
 from robot_dynamics.dynamics.scalar import cross
 from robot_dynamics.dynamics.serial_model import SerialModel
+from robot_dynamics.papers.count_report.generated import counts_document, counts_table, quantity_counts
 from robot_dynamics.papers.count_report.report import comparisons
 from robot_dynamics.papers.counts.general_arm import general_arm
 from robot_dynamics.papers.counts.measure import (

@@ -14,6 +14,7 @@ from robot_dynamics.benchmark.operation_list import listed, main, names_of_longe
 from robot_dynamics.codegen.program import CONVENTION
 from robot_dynamics.dynamics.generator.search import Objective
 from robot_dynamics.dynamics.programs import find_choices, generate
+from robot_dynamics.papers.count_report.generated import reference_table, stewart_table
 from robot_dynamics.papers.dasgupta.machines import (
     frictionless,
     general_machine,
@@ -24,7 +25,6 @@ from robot_dynamics.papers.reference_models import (
     drawn_counts,
     reference_counts,
 )
-from robot_dynamics.papers.reference_table import reference_table, stewart_table
 from robot_dynamics.stewart.program import make_program
 
 # Fewest operations; fewest with the joints' own sines and cosines alone. All lengths differ.
