@@ -156,6 +156,8 @@ class Page:
         self.open("Move")
 
     def press(self, name):
+        # viser sends what is typed at most every 50 ms, and a click before that instead of the last letters.
+        self.driver.execute_async_script("setTimeout(arguments[0], 100)")
         (button,) = self.driver.find_elements("xpath", f"//button[starts-with(normalize-space(), '{name}')]")
         self.driver.execute_script("arguments[0].click()", button)
 

@@ -169,7 +169,7 @@ def test_mode_gains_and_payload_are_applied_and_refused_ones_go_back(live):
     live.write("kp", f"{gain + 10.0:g}")
     live.write("payload_mass", "0.1")
     live.press("apply")
-    live.wait_for_notice("set: kp, payload_mass")
+    live.wait_for_notice(f"set: kp {gain + 10.0:g}, payload_mass 0.1")
     assert values("kp", "payload_mass") == [[gain + 10.0], 0.1]
     live.write("payload_mass", "-1")
     live.press("apply")
@@ -181,7 +181,7 @@ def test_mode_gains_and_payload_are_applied_and_refused_ones_go_back(live):
     live.wait_for_field("payload_mass", f"{load:g}")  # set elsewhere, it follows
     live.choose("mode", "feedforward")  # at rest, with the model that the arm has, it stays there
     live.press("apply")
-    live.wait_for_notice("set: mode")
+    live.wait_for_notice("set: mode feedforward")
     assert values("mode") == ["feedforward"]
     assert live.peer.set_parameter(CONTROLLER, "mode", mode).successful
     live.wait_for_field("mode", mode)

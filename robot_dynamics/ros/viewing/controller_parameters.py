@@ -31,7 +31,7 @@ class ControllerParameters:
         controller: name of the other node.
         show: called with the parameters when they have changed; empty when the controller is gone.
         refuse: called with the reason why a parameter was not set.
-        confirm: called with the names of the parameters that were set.
+        confirm: called with the parameters that were set.
     """
 
     def __init__(
@@ -76,9 +76,10 @@ class ControllerParameters:
         if not self._client.services_are_ready():
             self._refuse("not set: the controller does not answer")
             return
-        names = ", ".join(texts)
+        # With the values: a browser may lose the last letters that were typed right before a click.
+        what = ", ".join(f"{name} {text}" for name, text in texts.items())
         self._client.set_parameters_atomically(
-            parameters, callback=lambda future: self._on_set(names, future)
+            parameters, callback=lambda future: self._on_set(what, future)
         )
 
     def _parameter(self, name: str, text: str) -> Parameter:
@@ -133,10 +134,10 @@ class ControllerParameters:
             self._shown = settings
             self._show(settings)
 
-    def _on_set(self, names: str, future: Any) -> None:
+    def _on_set(self, what: str, future: Any) -> None:
         result = future.result().result
         if result.successful:
-            self._confirm(f"set: {names}")
+            self._confirm(f"set: {what}")
         else:
             self._refuse(f"not set: {result.reason}")
         self._shown = ()  # what was typed is replaced by what the controller has
