@@ -78,9 +78,7 @@ class ControllerParameters:
             return
         # With the values: a browser may lose the last letters that were typed right before a click.
         what = ", ".join(f"{name} {text}" for name, text in texts.items())
-        self._client.set_parameters_atomically(
-            parameters, callback=lambda future: self._on_set(what, future)
-        )
+        self._client.set_parameters_atomically(parameters, callback=lambda future: self._on_set(what, future))
 
     def _parameter(self, name: str, text: str) -> Parameter:
         known = self._values[name]
