@@ -114,7 +114,7 @@ def replay_of(package, core, build):
         program,
         "-lm",
     ]
-    subprocess.run(command, check=True, timeout=PATIENCE)
+    subprocess.run(command, check=True, timeout=LONG_PATIENCE)
     return program
 
 
@@ -756,7 +756,7 @@ def test_a_payload_that_no_effort_carries_is_refused_live(package, core, tmp_pat
     objects = [*core, *tmp_path.glob("*.o")]
     includes = [f"-I{package / 'include'}", f"-I{package / 'src'}"]
     command = [*CXX, "-std=c++17", *includes, tmp_path / "change.cpp", *objects, "-o", tmp_path / "change"]
-    subprocess.run([*command, "-lm"], check=True, timeout=PATIENCE)
+    subprocess.run([*command, "-lm"], check=True, timeout=LONG_PATIENCE)
     done = subprocess.run([tmp_path / "change"], check=True, capture_output=True, text=True)
     light, heavy, low, high, absent, felt = done.stdout.splitlines()
     assert light == low == felt == "taken"
@@ -792,7 +792,7 @@ def test_links_have_the_prefix_of_the_joints(package, tmp_path):
             "-o",
             program,
         ]
-        subprocess.run([*command, "-Wall", "-Wextra", "-Werror"], check=True, timeout=PATIENCE)
+        subprocess.run([*command, "-Wall", "-Wextra", "-Werror"], check=True, timeout=LONG_PATIENCE)
         done = subprocess.run([program], check=True, capture_output=True, text=True, timeout=PATIENCE)
         found.append(done.stdout.splitlines())
     assert found[0] == ["joint3 link2", "left_joint3 left_link2", "joint3 link2"]
@@ -804,7 +804,7 @@ def test_friction_of_solver_and_controller_is_the_law_of_the_library(package, tm
     includes = [f"-I{package / 'include'}", f"-I{package / 'src'}"]
     command = [*CXX, "-std=c++17", "-O1", "-Wall", "-Wextra", "-Werror", *includes]
     program = tmp_path / "friction"
-    subprocess.run([*command, tmp_path / "friction.cpp", "-o", program], check=True, timeout=PATIENCE)
+    subprocess.run([*command, tmp_path / "friction.cpp", "-o", program], check=True, timeout=LONG_PATIENCE)
     *rows, refusal = subprocess.run([program], check=True, capture_output=True, text=True).stdout.splitlines()
     chain = load_urdf(PUMA)
     offset = (0.1, 0.2, -0.3, 0.0, 0.4, 0.5)
@@ -855,7 +855,7 @@ def test_each_parameter_of_friction_acts_in_the_controller_as_in_closed_form(pac
     source.write_text(friction_program(), encoding="utf-8")
     includes = [f"-I{package / 'include'}", f"-I{package / 'src'}"]
     command = [*CXX, "-std=c++17", "-O1", *STRICT, *includes, source, "-o", program]
-    subprocess.run(command, check=True, timeout=PATIENCE)
+    subprocess.run(command, check=True, timeout=LONG_PATIENCE)
     printed = subprocess.run([program], check=True, capture_output=True, text=True).stdout
     found = np.array(list(map(float, printed.split()))).reshape(len(CASES), len(SPEEDS))
     for row, name in zip(found, CASES, strict=True):

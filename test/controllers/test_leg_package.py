@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import yaml
 from compilers import CXX
-from patience import PATIENCE
+from patience import LONG_PATIENCE, PATIENCE
 
 from robot_dynamics.cli.main import main
 from robot_dynamics.control.core.library import doubles, load_core
@@ -67,7 +67,7 @@ def run(package, tmp_path_factory):
     (build / "driver.cpp").write_text(DRIVER, encoding="utf-8")
     flags = ["-std=c++17", "-Wall", "-Wextra", "-Wpedantic", "-Werror", f"-I{package / 'include'}"]
     command = [*CXX, *flags, str(build / "driver.cpp"), "-o", str(build / "driver")]
-    subprocess.run(command, check=True, timeout=PATIENCE)
+    subprocess.run(command, check=True, timeout=LONG_PATIENCE)
 
     def cycles(lines):
         text = "\n".join(lines)
