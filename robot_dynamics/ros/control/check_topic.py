@@ -126,8 +126,6 @@ class CheckTopic(AnsweredTopic[PathVerdict]):
 
     def work(self, checked: Checked, raw: RawTrajectory) -> PathVerdict:
         """See :class:`AnsweredTopic`."""
-        if not raw.points:
-            raise TrajectoryError("the trajectory has no points")
         spline = path_in(checked, raw)
         return check_path(checked.chain, checked.model, spline, checked.limits, checked.rules)
 
@@ -156,6 +154,8 @@ def path_in(checked: Checked, raw: RawTrajectory) -> QuinticSpline:
     Raises:
         TrajectoryError: it is no trajectory of the arm.
     """
+    if not raw.points:
+        raise TrajectoryError("the trajectory has no points")
     chain, table = checked.chain, raw.table()
     origin = checked.origin
     if len(table.times) > 1 and table.times[0] <= SHORTEST_SEGMENT:

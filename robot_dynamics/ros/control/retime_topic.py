@@ -39,11 +39,9 @@ class RetimeTopic(AnsweredTopic[Result]):
 
     def work(self, checked: Checked, raw: RawTrajectory) -> Result:
         """See :class:`AnsweredTopic`."""
-        if not raw.points:
-            raise TrajectoryError("the trajectory has no points")
+        spline, rules = path_in(checked, raw), checked.rules
         if not isinstance(checked.model, ActuatedArm):
             raise TrajectoryError("the model has no links and actuators to compute efforts from")
-        spline, rules = path_in(checked, raw), checked.rules
         slower = rules.torque.retime == SLOWER
         table, _, verdict = executable(
             checked.chain, checked.model, spline, checked.limits, rules, slower, INTERVALS

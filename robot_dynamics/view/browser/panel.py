@@ -242,7 +242,8 @@ class MovePanel:
 def settled(read: Callable[[], Value]) -> Value:
     """Return what ``read`` returns once it no longer changes.
 
-    A browser sends what is typed or dragged with a delay, clicks without one: its end comes later.
+    A browser sends what is typed or dragged with a delay, clicks without one: its end comes later. It never
+    comes where the click follows within 50 ms: viser sends one of two messages that are so close.
     """
     value = read()
     while True:
